@@ -1,0 +1,83 @@
+"""Who wrote an entry or made a change (``spec/rig.md`` 2.3). Pure data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from convostore.schemas.errors import InvalidRecordError
+
+__all__ = ["Author"]
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """The writer of an entry or a change; none at all means the user's own text, a reply or a tool result.
+
+    ``kind`` is ``user``, ``agent``, ``plugin`` (then ``name`` is the plugin's) or ``rig``, the host itself.
+    ``source`` is the id of the agent it came from, ``request`` only correlates, ``title`` says what it is about.
+    """
+
+    kind: Literal["user", "agent", "plugin", "rig"] = "user"
+    name: str | None = None
+    source: str | None = None
+    request: str | None = None
+    title: str | None = None
+
+    @classmethod
+    def user(cls) -> Author:
+        """The user, typing."""
+        return cls("user")
+
+    @classmethod
+    def agent(cls, source: str, request: str | None = None) -> Author:
+        """The agent with the id ``source``."""
+        return cls("agent", source=source, request=request)
+
+    @classmethod
+    def plugin(cls, name: str) -> Author:
+        """The plugin of that name."""
+        return cls("plugin", name=name)
+
+    @classmethod
+    def rig(cls) -> Author:
+        """The host itself."""
+        return cls("rig")
+
+    def titled(self, title: str) -> Author:
+        """The same author, with a title."""
+        return Author(self.kind, self.name, self.source, self.request, title)
+
+    def label(self) -> str:
+        """For views: the kind, the first 8 characters of the agent's id, the title in quotes."""
+        kind = f"plugin {self.name}" if self.kind == "plugin" else self.kind
+        short = f" {self.source[:8]}" if self.source else ""
+        return f"{kind}{short}" + (f' "{self.title}"' if self.title else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form: ``{"kind": {"plugin": "btw"}}``, ``{"kind": "agent", "from": ...}``."""
+        written: dict[str, Any] = {"kind": {"plugin": self.name} if self.kind == "plugin" else self.kind}
+        for key, value in (("from", self.source), ("request", self.request), ("title", self.title)):
+            if value is not None:
+                written[key] = value
+        return written
+
+    @classmethod
+    def from_json(cls, value: Any, path: str = "author") -> Author:
+        """Read the JSON form; a missing kind is the user.
+
+        Raises:
+            InvalidRecordError: it is no author.
+
+        """
+        if not isinstance(value, dict):
+            raise InvalidRecordError(path, "an author is an object")
+        kind, name = value.get("kind", "user"), None
+        if isinstance(kind, dict) and list(kind) == ["plugin"]:
+            kind, name = "plugin", kind["plugin"]
+        if kind not in ("user", "agent", "plugin", "rig") or (kind == "plugin" and not isinstance(name, str)):
+            raise InvalidRecordError(f"{path}.kind", f"unknown kind of author {ascii(value.get('kind'))[:80]}")
+        for key in ("from", "request", "title"):
+            if not isinstance(value.get(key), (str, type(None))):
+                raise InvalidRecordError(f"{path}.{key}", "must be text")
+        return cls(kind, name, value.get("from"), value.get("request"), value.get("title"))

@@ -1,0 +1,174 @@
+"""JSON as a value: what equal means, and a JSON text that loses nothing. Pure; knows no record.
+
+Two values are the same when they are *equal JSON*: ``1``, ``1.0`` and ``True`` differ, the order of keys counts,
+``NaN`` equals ``NaN``, ``-0.0`` is not ``0.0``. Diff, save and the tests all use :func:`same_json`.
+"""
+
+from __future__ import annotations
+
+import json
+import marshal
+import math
+import struct
+from typing import Any, TypeAlias
+
+from convostore.schemas.errors import InvalidRecordError
+
+__all__ = ["JSON", "MAX_DEPTH", "check_json", "dump_exact", "dump_text", "image", "load_exact", "same_json"]
+
+JSON: TypeAlias = Any
+"""None, bool, int, float, str, a list of JSON, or a dict from str to JSON; nothing else, no subclasses."""
+
+MAX_DEPTH = 500
+"""Levels of nesting a value may have; Python's own JSON encoder gives up near 1,000."""
+
+_MAX_INT_BITS = 14_283  # 4,300 digits: what Python turns into text and back by default
+_ATOMS = frozenset({type(None), bool, int, float, str})
+
+
+def image(value: JSON) -> bytes | None:
+    """The value's bytes, made in C: equal images mean the same JSON, but the same JSON may differ in image.
+
+    ``None`` for what is no JSON. Version 2 of marshal writes no references, so it depends on the value alone;
+    the bytes live only inside one process and are never stored.
+    """
+    try:
+        return marshal.dumps(value, 2)
+    except ValueError:
+        return None
+
+
+def same_json(a: JSON, b: JSON) -> bool:
+    """Whether both are equal JSON. Values that are no JSON are never the same as anything."""
+    first = image(a)
+    if first is not None and first == image(b):
+        return not _holds_foreign(a)
+    return _same(a, b)
+
+
+def _holds_foreign(value: JSON) -> bool:
+    # marshal also takes bytes, tuples, sets and complex numbers; JSON has none of them.
+    kind = type(value)
+    if kind is dict:
+        return any(type(key) is not str or _holds_foreign(item) for key, item in value.items())
+    if kind is list:
+        return any(map(_holds_foreign, value))
+    return kind not in _ATOMS
+
+
+def _same(a: JSON, b: JSON) -> bool:
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is dict:
+        return list(a) == list(b) and all(type(k) is str and _same(v, b[k]) for k, v in a.items())
+    if kind is list:
+        return len(a) == len(b) and all(map(_same, a, b))
+    if kind is float:
+        return struct.pack("<d", a) == struct.pack("<d", b) or (math.isnan(a) and math.isnan(b))
+    return kind in _ATOMS and bool(a == b)
+
+
+def check_json(value: JSON, path: str, *, index: int | None = None) -> None:
+    """Refuse what JSON cannot say, with the path to it.
+
+    Raises:
+        InvalidRecordError: a datetime, set, tuple, bytes, Decimal, enum or other object; a key that is no text;
+            a whole number of more than 4,300 digits; more than ``MAX_DEPTH`` levels.
+
+    """
+    try:
+        _check(value, path, 0, index)
+    except RecursionError:
+        raise InvalidRecordError(
+            path, f"nested too deeply; at most {MAX_DEPTH} levels", index=index
+        ) from None
+
+
+def _check(value: JSON, path: str, depth: int, index: int | None) -> None:
+    kind = type(value)
+    if kind is str or value is None or kind is bool or kind is float:
+        return
+    if kind is int:
+        if value.bit_length() > _MAX_INT_BITS:
+            raise InvalidRecordError(path, "a whole number of more than 4,300 digits", index=index)
+        return
+    if depth >= MAX_DEPTH:
+        raise InvalidRecordError(path, f"nested too deeply; at most {MAX_DEPTH} levels", index=index)
+    if kind is dict:
+        for key, item in value.items():
+            if type(key) is not str:
+                reason = f"a key of type {type(key).__name__}; JSON keys are text"
+                raise InvalidRecordError(f"{path}[{ascii(key)}]", reason, index=index)
+            _check(item, f"{path}.{key}", depth + 1, index)
+    elif kind is list:
+        for place, item in enumerate(value):
+            _check(item, f"{path}[{place}]", depth + 1, index)
+    else:
+        reason = f"a {kind.__name__} is no JSON; give text, a number, true, false, null, a list or a dict"
+        raise InvalidRecordError(path, reason, index=index)
+
+
+def dump_text(value: JSON) -> str:
+    """Compact ASCII JSON for the database: ``NaN`` and infinities as Python writes them, whole numbers whole."""
+    return json.dumps(value, separators=(",", ":"))
+
+
+# A text that any JSON parser reads and that gives the same value back: numbers that parsers round or refuse are
+# tagged, and a dict that looks like a tag is wrapped.
+_INT, _FLOAT, _LITERAL = "$int", "$float", "$literal"
+_TAGS = frozenset({_INT, _FLOAT, _LITERAL})
+_SAFE = 2**53
+
+
+def dump_exact(value: JSON) -> str:
+    """Compact ASCII JSON that every strict parser reads and :func:`load_exact` gives back as the same value.
+
+    NaN and infinities become ``{"$float":"NaN"}``, whole numbers beyond 2^53 ``{"$int":"9007199254740993"}``
+    (readers that know only doubles would round them), and a dict whose only key is ``$int``, ``$float`` or
+    ``$literal`` is wrapped in ``{"$literal":...}``.
+    """
+    return json.dumps(_tagged(value), separators=(",", ":"), allow_nan=False)
+
+
+def _tagged(value: JSON) -> JSON:
+    kind = type(value)
+    if kind is dict:
+        plain = {key: _tagged(item) for key, item in value.items()}
+        return {_LITERAL: plain} if len(value) == 1 and next(iter(value)) in _TAGS else plain
+    if kind is list:
+        return [_tagged(item) for item in value]
+    if kind is int and not -_SAFE <= value <= _SAFE:
+        return {_INT: str(value)}
+    if kind is float and not math.isfinite(value):
+        return {_FLOAT: "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
+    return value
+
+
+def load_exact(text: str | bytes) -> JSON:
+    """The value that :func:`dump_exact` wrote.
+
+    Raises:
+        ValueError: the text is no JSON, or a tag holds what it cannot.
+
+    """
+    return _untagged(json.loads(text))
+
+
+def _untagged(value: JSON) -> JSON:
+    kind = type(value)
+    if kind is list:
+        return [_untagged(item) for item in value]
+    if kind is not dict:
+        return value
+    if len(value) == 1:
+        tag, held = next(iter(value.items()))
+        if tag == _INT and type(held) is str:
+            return int(held)
+        if tag == _FLOAT and held in ("NaN", "Infinity", "-Infinity"):
+            return float(held)
+        if tag == _LITERAL and type(held) is dict:
+            return {key: _untagged(item) for key, item in held.items()}
+        if tag in _TAGS:
+            raise ValueError(f"{tag} holds {ascii(held)[:80]}, which it cannot")
+    return {key: _untagged(item) for key, item in value.items()}
