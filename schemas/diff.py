@@ -1,7 +1,7 @@
 """The difference between two states of one conversation, and applying it. Pure; design.md 3, "Diff".
 
 Equal means equal JSON (:func:`convostore.schemas.json_values.same_json`). A list changes by one splice, what
-is left between the longest common beginning and then the longest common end: an append is a splice at the end.
+is left between the longest common beginning and then the longest common end: an append is one at the end.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Splice:
 class Changes:
     """What differs between two states of a conversation; false when nothing does.
 
-    ``set`` holds scalars with their new values, ``unset`` the names of scalars that are gone, ``usage`` the new
+    ``set`` holds scalars with their new values, ``unset`` the names of those that are gone, ``usage`` the new
     value of each counter that differs, ``splices`` at most one change per list. The values share nothing with
     the states compared.
     """
