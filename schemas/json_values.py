@@ -1,7 +1,7 @@
 """JSON as a value: what equal means, and a JSON text that loses nothing. Pure; knows no record.
 
-Two values are the same when they are *equal JSON*: ``1``, ``1.0`` and ``True`` differ, the order of keys counts,
-``NaN`` equals ``NaN``, ``-0.0`` is not ``0.0``. Diff, save and the tests all use :func:`same_json`.
+Two values are the same when they are *equal JSON*: ``1``, ``1.0`` and ``True`` differ, the order of keys
+counts, ``NaN`` equals ``NaN``, ``-0.0`` is not ``0.0``. Diff, save and the tests all use :func:`same_json`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import marshal
 import math
+import re
 import struct
 from typing import Any, TypeAlias
 
@@ -48,33 +49,52 @@ def same_json(a: JSON, b: JSON) -> bool:
 
 def _holds_foreign(value: JSON) -> bool:
     # marshal also takes bytes, tuples, sets and complex numbers; JSON has none of them.
-    kind = type(value)
-    if kind is dict:
-        return any(type(key) is not str or _holds_foreign(item) for key, item in value.items())
-    if kind is list:
-        return any(map(_holds_foreign, value))
-    return kind not in _ATOMS
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        kind = type(item)
+        if kind is dict:
+            if any(type(key) is not str for key in item):
+                return True
+            waiting.extend(item.values())
+        elif kind is list:
+            waiting.extend(item)
+        elif kind not in _ATOMS:
+            return True
+    return False
 
 
 def _same(a: JSON, b: JSON) -> bool:
-    kind = type(a)
-    if kind is not type(b):
-        return False
-    if kind is dict:
-        return list(a) == list(b) and all(type(k) is str and _same(v, b[k]) for k, v in a.items())
-    if kind is list:
-        return len(a) == len(b) and all(map(_same, a, b))
-    if kind is float:
-        return struct.pack("<d", a) == struct.pack("<d", b) or (math.isnan(a) and math.isnan(b))
-    return kind in _ATOMS and bool(a == b)
+    # A list of what is still to compare, so that no depth is too deep.
+    waiting = [(a, b)]
+    while waiting:
+        one, other = waiting.pop()
+        kind = type(one)
+        if kind is not type(other):
+            return False
+        if kind is dict:
+            if list(one) != list(other) or any(type(key) is not str for key in one):
+                return False
+            waiting.extend(zip(one.values(), other.values(), strict=True))
+        elif kind is list:
+            if len(one) != len(other):
+                return False
+            waiting.extend(zip(one, other, strict=True))
+        elif kind is float:
+            same_bits = struct.pack("<d", one) == struct.pack("<d", other)
+            if not same_bits and not (math.isnan(one) and math.isnan(other)):
+                return False
+        elif kind not in _ATOMS or one != other:
+            return False
+    return True
 
 
 def check_json(value: JSON, path: str, *, index: int | None = None) -> None:
     """Refuse what JSON cannot say, with the path to it.
 
     Raises:
-        InvalidRecordError: a datetime, set, tuple, bytes, Decimal, enum or other object; a key that is no text;
-            a whole number of more than 4,300 digits; more than ``MAX_DEPTH`` levels.
+        InvalidRecordError: a datetime, set, tuple, bytes, Decimal, enum or other object; a key that is no
+            text; a whole number of more than 4,300 digits; more than ``MAX_DEPTH`` levels.
 
     """
     try:
@@ -99,7 +119,7 @@ def _check(value: JSON, path: str, depth: int, index: int | None) -> None:
         for key, item in value.items():
             if type(key) is not str:
                 reason = f"a key of type {type(key).__name__}; JSON keys are text"
-                raise InvalidRecordError(f"{path}[{ascii(key)}]", reason, index=index)
+                raise InvalidRecordError(f"{path}[{key!a}]", reason, index=index)
             _check(item, f"{path}.{key}", depth + 1, index)
     elif kind is list:
         for place, item in enumerate(value):
@@ -110,34 +130,43 @@ def _check(value: JSON, path: str, depth: int, index: int | None) -> None:
 
 
 def dump_text(value: JSON) -> str:
-    """Compact ASCII JSON for the database: ``NaN`` and infinities as Python writes them, whole numbers whole."""
+    """Compact ASCII JSON for the database: NaN and infinities as Python writes them, whole numbers whole."""
     return json.dumps(value, separators=(",", ":"))
 
 
-# A text that any JSON parser reads and that gives the same value back: numbers that parsers round or refuse are
-# tagged, and a dict that looks like a tag is wrapped.
-_INT, _FLOAT, _LITERAL = "$int", "$float", "$literal"
-_TAGS = frozenset({_INT, _FLOAT, _LITERAL})
+# A text that any JSON parser reads and that gives the same value back: numbers that parsers round or refuse
+# are tagged, and the key of a dict that looks like a tag gets one more "$".
+_INT, _FLOAT = "$int", "$float"
+_LIKE_A_TAG = re.compile(r"\$+(?:int|float)")
+_WHOLE = re.compile(r"-?[0-9]+")
 _SAFE = 2**53
 
 
 def dump_exact(value: JSON) -> str:
     """Compact ASCII JSON that every strict parser reads and :func:`load_exact` gives back as the same value.
 
-    NaN and infinities become ``{"$float":"NaN"}``, whole numbers beyond 2^53 ``{"$int":"9007199254740993"}``
-    (readers that know only doubles would round them), and a dict whose only key is ``$int``, ``$float`` or
-    ``$literal`` is wrapped in ``{"$literal":...}``.
+    NaN and infinities become ``{"$float":"NaN"}``, whole numbers beyond 2^53
+    ``{"$int":"9007199254740993"}`` (readers that know only doubles would round them), and a dict whose only key
+    is ``$int`` or ``$float``, with one or more ``$``, has that key written with one ``$`` more.
     """
     return json.dumps(_tagged(value), separators=(",", ":"), allow_nan=False)
 
 
+# Both ways take one frame a level (a comprehension would take two), so that MAX_DEPTH of them fit the stack.
 def _tagged(value: JSON) -> JSON:
     kind = type(value)
     if kind is dict:
-        plain = {key: _tagged(item) for key, item in value.items()}
-        return {_LITERAL: plain} if len(value) == 1 and next(iter(value)) in _TAGS else plain
+        plain = {}
+        for key, item in value.items():
+            plain[key] = item if type(item) is str else _tagged(item)
+        if len(plain) == 1 and _LIKE_A_TAG.fullmatch(key):
+            return {"$" + key: plain[key]}
+        return plain
     if kind is list:
-        return [_tagged(item) for item in value]
+        items = []
+        for item in value:
+            items.append(item if type(item) is str else _tagged(item))
+        return items
     if kind is int and not -_SAFE <= value <= _SAFE:
         return {_INT: str(value)}
     if kind is float and not math.isfinite(value):
@@ -152,23 +181,36 @@ def load_exact(text: str | bytes) -> JSON:
         ValueError: the text is no JSON, or a tag holds what it cannot.
 
     """
-    return _untagged(json.loads(text))
+    try:
+        return _untagged(json.loads(text))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def _untagged(value: JSON) -> JSON:
     kind = type(value)
     if kind is list:
-        return [_untagged(item) for item in value]
+        items = []
+        for item in value:
+            items.append(item if type(item) is str else _untagged(item))
+        return items
     if kind is not dict:
         return value
+    escaped = False
     if len(value) == 1:
         tag, held = next(iter(value.items()))
-        if tag == _INT and type(held) is str:
-            return int(held)
-        if tag == _FLOAT and held in ("NaN", "Infinity", "-Infinity"):
-            return float(held)
-        if tag == _LITERAL and type(held) is dict:
-            return {key: _untagged(item) for key, item in held.items()}
-        if tag in _TAGS:
-            raise ValueError(f"{tag} holds {ascii(held)[:80]}, which it cannot")
-    return {key: _untagged(item) for key, item in value.items()}
+        if tag in (_INT, _FLOAT):
+            return _number(tag, held)
+        escaped = _LIKE_A_TAG.fullmatch(tag) is not None
+    plain = {}
+    for key, item in value.items():
+        plain[key[1:] if escaped else key] = item if type(item) is str else _untagged(item)
+    return plain
+
+
+def _number(tag: str, held: JSON) -> int | float:
+    if tag == _INT and type(held) is str and _WHOLE.fullmatch(held):
+        return int(held)
+    if tag == _FLOAT and held in ("NaN", "Infinity", "-Infinity"):
+        return float(held)
+    raise ValueError(f"{tag} holds {held!a:.80}, which it cannot")
