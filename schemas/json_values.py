@@ -146,7 +146,7 @@ def dump_exact(value: JSON) -> str:
     """Compact ASCII JSON that every strict parser reads and :func:`load_exact` gives back as the same value.
 
     NaN and infinities become ``{"$float":"NaN"}``, whole numbers beyond 2^53
-    ``{"$int":"9007199254740993"}`` (readers that know only doubles would round them), and a dict whose only key
+    ``{"$int":"9007199254740993"}`` (readers of doubles only would round them), and a dict whose only key
     is ``$int`` or ``$float``, with one or more ``$``, has that key written with one ``$`` more.
     """
     return json.dumps(_tagged(value), separators=(",", ":"), allow_nan=False)
