@@ -16,10 +16,14 @@ from support.servers import ReplicaSet, Server
 Note: TypeAlias = dict[str, Any]
 
 
+def through(proxy: Proxy, server: Server) -> MongoClient[Note]:
+    return MongoClient(server.uri(port=proxy.port), retryWrites=False)
+
+
 def test_a_cut_request_never_runs(server: Server, database_name: str) -> None:
     with (
         Proxy(server.port) as proxy,
-        MongoClient[Note](server.uri(port=proxy.port), retryWrites=False) as client,
+        through(proxy, server) as client,
     ):
         notes = client[database_name].notes
         notes.insert_one({"_id": 1})
@@ -33,7 +37,7 @@ def test_a_cut_request_never_runs(server: Server, database_name: str) -> None:
 def test_a_lost_reply_belongs_to_a_request_that_ran(server: Server, database_name: str) -> None:
     with (
         Proxy(server.port) as proxy,
-        MongoClient[Note](server.uri(port=proxy.port), retryWrites=False) as client,
+        through(proxy, server) as client,
     ):
         notes = client[database_name].notes
         rule = proxy.lose_reply("insert", comment="second", times=1)
@@ -47,7 +51,7 @@ def test_a_lost_reply_belongs_to_a_request_that_ran(server: Server, database_nam
 def test_a_held_request_runs_when_it_is_delivered(server: Server, database_name: str) -> None:
     with (
         Proxy(server.port) as proxy,
-        MongoClient[Note](server.uri(port=proxy.port), retryWrites=False) as client,
+        through(proxy, server) as client,
     ):
         notes = client[database_name].notes
         rule = proxy.hold("insert")
@@ -62,7 +66,7 @@ def test_a_held_request_runs_when_it_is_delivered(server: Server, database_name:
 def test_skipped_commands_pass_and_are_counted(standalone: Server, database_name: str) -> None:
     with (
         Proxy(standalone.port) as proxy,
-        MongoClient[Note](standalone.uri(port=proxy.port), retryWrites=False) as client,
+        through(proxy, standalone) as client,
     ):
         notes = client[database_name].notes
         called: list[int] = []
