@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
 
+from convostore.schemas.anda_cbor import dump_cbor, load_cbor
+from convostore.schemas.anda_json import anda_text, load_json
+from convostore.schemas.anda_reading import RecordReader
 from convostore.schemas.anda_times import rfc3339
+from convostore.schemas.anda_writing import RecordWriter
 from convostore.schemas.documents import Document
-from convostore.schemas.field_types import U64, JsonList, Label, Text, Thread, User
+from convostore.schemas.field_types import U64, JsonList, Label, Text, Thread, User, as_invalid_record
 from convostore.schemas.identifiers import check_u64
 from convostore.schemas.json_values import JSON, check_json, same_json
 from convostore.schemas.messages import Message, parse_message
@@ -153,7 +165,113 @@ class Conversation(BaseModel):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Conversation):
             return NotImplemented
-        return self is other or same_json(self.to_json_object(), other.to_json_object())
+        return self is other or same_json(self._plain(), other._plain())
+
+    @classmethod
+    def from_json(
+        cls,
+        source: str | bytes | Mapping[str, Any],
+        *,
+        strict: bool = False,
+        version: int | None = None,
+        notes: list[str] | None = None,
+    ) -> Conversation:
+        """Read one record from JSON: its text, or the object parsed from it.
+
+        The kind default takes all that Anda's programs have written (``spec/anda.md`` 10.4): null for absent,
+        missing members, ids and bytes in every form, members it does not know. ``notes`` gets a line for each
+        such thing; :func:`convostore.schemas.anda_records.read_anda` also gives the unknown members. With
+        ``strict`` it refuses what Anda refuses. ``version`` is the schema version, else inferred; a record of
+        version 2 may lack its user, who is then the anonymous principal.
+
+        Raises:
+            InvalidRecordError: it is no such record; ``path`` is where.
+            SchemaVersionError: there is no such version.
+
+        """
+        value = load_json(source, strict=strict) if isinstance(source, (str, bytes)) else source
+        return cls._read(RecordReader(strict=strict, version=version), value, notes)
+
+    @classmethod
+    def from_cbor(
+        cls,
+        source: bytes,
+        *,
+        strict: bool = False,
+        version: int | None = None,
+        notes: list[str] | None = None,
+    ) -> Conversation:
+        """Read one record from CBOR with names for keys; else as :meth:`from_json`."""
+        return cls._read(RecordReader(strict=strict, version=version, binary=True), load_cbor(source), notes)
+
+    @classmethod
+    def _read(cls, reader: RecordReader, value: Any, notes: list[str] | None) -> Conversation:
+        read = reader.record(value)
+        if notes is not None:
+            notes += read.notes
+            notes += [f"{name}: unknown; left out" for name in read.unknown]
+        return cls.checked(read.members)
+
+    @classmethod
+    def checked(cls, members: Mapping[str, Any], path: str = "") -> Conversation:
+        """A conversation of these members, for callers who expect the errors of Convostore.
+
+        Raises:
+            InvalidRecordError: one is not what it must be, where pydantic would raise ``ValidationError``.
+
+        """
+        try:
+            return cls.model_validate(members)
+        except ValidationError as error:
+            raise as_invalid_record(error, path) from None
+
+    def to_json(self, version: int = 4, *, strict: bool = False, notes: list[str] | None = None) -> str:
+        """The record as compact JSON text, as the writers of that version of Anda write it.
+
+        What the version cannot say is left out, replaced or written against its rules, and ``notes`` gets a
+        line for each such thing (``path: what happened``); with ``strict`` it is refused.
+
+        Raises:
+            SchemaVersionError: there is no such version, or with ``strict`` it cannot say a value.
+            InvalidRecordError: a message or ``extra`` holds what JSON cannot say.
+
+        """
+        return anda_text(self.to_json_object(version, strict=strict, notes=notes))
+
+    def to_json_object(
+        self, version: int = 4, *, strict: bool = False, notes: list[str] | None = None
+    ) -> dict[str, JSON]:
+        """The object of :meth:`to_json`; messages in it are those of the record, not copies."""
+        return RecordWriter(version, strict=strict, binary=False, notes=notes).record(self.members())
+
+    def to_cbor(self, version: int = 4, *, strict: bool = False, notes: list[str] | None = None) -> bytes:
+        """The record as CBOR keyed by name, with principals, xids and blobs as bytes; else as to_json."""
+        return dump_cbor(
+            RecordWriter(version, strict=strict, binary=True, notes=notes).record(self.members())
+        )
+
+    def to_changes(self, version: int = 4) -> dict[str, Any]:
+        """Anda's partial update with the record's present values (``spec/anda.md`` 7.2); null clears.
+
+        Every member the version's own map can have is in it, so that a reason or a child that is gone goes in
+        the database too. It overwrites both queues: whoever uses it must own them. Bytes are bytes.
+
+        Raises:
+            SchemaVersionError: there is no such version.
+
+        """
+        writer = RecordWriter(version, strict=False, binary=True, notes=None)
+        held = self.members()
+        return {
+            name: None if held[name] is None else writer.member(name, held[name])
+            for name in writer.version.changes
+        }
+
+    def _plain(self) -> dict[str, JSON]:
+        lists = {
+            name: [item.to_json() for item in getattr(self, name)] for name in ("resources", "artifacts")
+        }
+        return self.members() | lists | {"status": self.status.value, "usage": self.usage.to_json()}
 
     def members(self) -> dict[str, Any]:
         """Every member by its name in JSON, in order, as it is held: the same lists, resources as models."""
@@ -202,15 +320,6 @@ class Conversation(BaseModel):
             updated_at=self.updated_at,
             child=self.child,
         )
-
-    def to_json_object(self) -> dict[str, JSON]:
-        """The record as a JSON object without members that are unset; messages are the same objects."""
-        written = {name: value for name, value in self.members().items() if value is not None}
-        written["resources"] = [item.to_json() for item in self.resources]
-        written["artifacts"] = [item.to_json() for item in self.artifacts]
-        written["status"] = self.status.value
-        written["usage"] = self.usage.to_json()
-        return written
 
     def to_document(self) -> Document:
         """The view for prompts: who, when and where it stands, and its messages pruned to what people said.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from convostore.schemas.anda_text import anda_text
+from convostore.schemas.anda_json import anda_text
 from convostore.schemas.anda_times import rfc3339
 from convostore.schemas.json_values import JSON
 from convostore.schemas.messages import Message, TextPart
