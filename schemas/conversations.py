@@ -21,11 +21,12 @@ from convostore.schemas.anda_json import anda_text, load_json
 from convostore.schemas.anda_reading import RecordReader
 from convostore.schemas.anda_times import rfc3339
 from convostore.schemas.anda_writing import RecordWriter
+from convostore.schemas.dialects import message_of
 from convostore.schemas.documents import Document
 from convostore.schemas.field_types import U64, JsonList, Label, Text, Thread, User, as_invalid_record
 from convostore.schemas.identifiers import check_u64
 from convostore.schemas.json_values import JSON, check_json, same_json
-from convostore.schemas.messages import Message, parse_message
+from convostore.schemas.messages import Message
 from convostore.schemas.resources import Resource
 from convostore.schemas.usage import Usage
 
@@ -295,7 +296,7 @@ class Conversation(BaseModel):
     @property
     def parsed(self) -> list[Message | None]:
         """The messages as models, None where one is no message; made anew at each access."""
-        return [parse_message(message) for message in self.messages]
+        return [message_of(message) for message in self.messages]
 
     def state(self) -> ConversationState:
         """Its id and status."""
