@@ -86,9 +86,9 @@ def unescaped(value: JSON) -> JSON:
     if isinstance(value, str):
         return value.removeprefix(_ESCAPE)
     if isinstance(value, list):
-        return [unescaped(item) for item in value]
+        return list(map(unescaped, value))
     if isinstance(value, dict):
-        return {unescaped(name): unescaped(item) for name, item in value.items()}
+        return dict(zip(map(unescaped, value), map(unescaped, value.values()), strict=True))
     return value
 
 
@@ -105,11 +105,15 @@ def without_bytes(value: Any, path: str, notes: list[str], member: str = "", dep
         return value
     below = depth + 1
     if isinstance(value, list):
-        items = enumerate(value)
-        return [without_bytes(item, f"{path}[{place}]", notes, member, below) for place, item in items]
+        items = []
+        for place, item in enumerate(value):
+            items.append(without_bytes(item, f"{path}[{place}]", notes, member, below))
+        return items
     if isinstance(value, dict):
-        members = value.items()
-        return {name: without_bytes(item, f"{path}.{name}", notes, name, below) for name, item in members}
+        members = {}
+        for name, item in value.items():
+            members[name] = without_bytes(item, f"{path}.{name}", notes, str(name), below)
+        return members
     return value
 
 

@@ -68,7 +68,9 @@ def anda_text(value: JSON) -> str:
 
 def _written(value: JSON) -> str:
     if isinstance(value, dict):
-        members = (f"{encode_basestring(name)}:{_written(item)}" for name, item in value.items())
+        members = []
+        for name, item in value.items():
+            members.append(f"{encode_basestring(name)}:{_written(item)}")
         return "{" + ",".join(members) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_written, value)) + "]"

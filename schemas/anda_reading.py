@@ -27,12 +27,12 @@ from convostore.schemas.identifiers import Principal
 from convostore.schemas.json_values import JSON, check_json
 from convostore.schemas.usage import COUNTERS
 
-__all__ = ["ReadMembers", "RecordReader"]
+__all__ = ["DELTA_MEMBERS", "ReadMembers", "RecordReader"]
 
 _RESOURCE = frozenset(
     ("_id", "tags", "name", "description", "uri", "mime_type", "blob", "size", "hash", "metadata")
 )
-_DELTA = ("_id", "messages", "artifacts", "status", "usage", "failed_reason", "updated_at", "child")
+DELTA_MEMBERS = ("_id", "messages", "artifacts", "status", "usage", "failed_reason", "updated_at", "child")
 _DELTA_OPTIONAL = ("failed_reason", "child")
 # A record that names no status has nobody who works on it, so reading it must not put anybody to work.
 _DEFAULTS: dict[str, Any] = {
@@ -118,7 +118,7 @@ class RecordReader:
     def delta(self, value: Any) -> ReadMembers:
         """The members of a ``ConversationDelta``; the same errors."""
         found = self._object(value)
-        members = self._known(found, _DELTA, frozenset(_DELTA).difference(_DELTA_OPTIONAL))
+        members = self._known(found, DELTA_MEMBERS, frozenset(DELTA_MEMBERS).difference(_DELTA_OPTIONAL))
         self._read_values(members)
         return ReadMembers(members, self.told.number if self.told else NEWEST, self.unknown, self.notes)
 
@@ -133,7 +133,10 @@ class RecordReader:
         if not self.strict and not self.binary:
             self.andadb = is_andadb(user) or is_bare_principal(user)
             if is_andadb(user):
-                return {unescaped(name): unescaped(item) for name, item in value.items()}
+                try:
+                    value = unescaped(dict(value))
+                except RecursionError:
+                    raise InvalidRecordError(self.path or "conversation", "nests too deeply") from None
         return value
 
     def _known(

@@ -174,7 +174,10 @@ def _is_plain(value: JSON) -> bool:
     if kind is str:
         return value.isascii() or _HALF.search(value) is None
     if kind is dict:
-        return all(type(name) is str and _is_plain(name) and _is_plain(item) for name, item in value.items())
+        for name, item in value.items():
+            if type(name) is not str or not _is_plain(name) or not _is_plain(item):
+                return False
+        return True
     if kind is list:
         return all(map(_is_plain, value))
     if kind is float:
