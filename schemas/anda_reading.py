@@ -134,7 +134,7 @@ class RecordReader:
             self.andadb = is_andadb(user) or is_bare_principal(user)
             if is_andadb(user):
                 try:
-                    value = unescaped(dict(value))
+                    return {unescaped(name): unescaped(item) for name, item in value.items()}
                 except RecursionError:
                     raise InvalidRecordError(self.path or "conversation", "nests too deeply") from None
         return value

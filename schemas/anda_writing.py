@@ -100,10 +100,8 @@ class RecordWriter:
         return written
 
     def _messages(self, value: list[JSON], path: str) -> list[JSON]:
-        return [
-            item if _is_plain(item) else self._json(item, f"{path}[{place}]")
-            for place, item in enumerate(value)
-        ]
+        places = enumerate(value)
+        return [item if _is_plain(item) else self._json(item, f"{path}[{place}]") for place, item in places]
 
     def _extra(self, value: JSON, path: str) -> JSON:
         return value if _is_plain(value) else self._json(value, path)
@@ -118,16 +116,21 @@ class RecordWriter:
             if not _fits(value):
                 self._unsaid(path, "a whole number beyond 64 bits, which Anda rounds; written whole")
             return value
-        if depth < MAX_DEPTH and kind is list:
-            return [self._json(item, f"{path}[{place}]", depth + 1) for place, item in enumerate(value)]
-        if depth < MAX_DEPTH and kind is dict and all(type(name) is str for name in value):
-            members = value.items()
-            return {
-                self._text(name, path): self._json(item, f"{path}.{name}", depth + 1)
-                for name, item in members
-            }
-        check_json(value, path)
-        return value
+        if depth >= MAX_DEPTH or kind not in (dict, list):
+            check_json(value, path)
+            return value
+        # Loops, as comprehensions take a second frame a level and could not go as deep as a message may.
+        if kind is list:
+            items = []
+            for place, item in enumerate(value):
+                items.append(self._json(item, f"{path}[{place}]", depth + 1))
+            return items
+        members = {}
+        for name, item in value.items():
+            if type(name) is not str:
+                check_json(value, path)
+            members[self._text(name, path)] = self._json(item, f"{path}.{name}", depth + 1)
+        return members
 
     def _text(self, value: str, path: str) -> str:
         if value.isascii() or not _HALF.search(value):
@@ -148,7 +151,8 @@ class RecordWriter:
         if self.strict:
             reason = f"{path} cannot be said in version {self.version.number}: {what.partition(';')[0]}"
             raise SchemaVersionError(reason, found=path, known=self.version.number)
-        self.notes.append(f"{path}: {what}")
+        # A key can hold half a surrogate pair, which no terminal shows.
+        self.notes.append(f"{path.encode(errors='backslashreplace').decode()}: {what}")
 
 
 _WRITERS: dict[str, Callable[[RecordWriter, Any, str], Any]] = {

@@ -41,6 +41,9 @@ __all__ = [
 ]
 
 
+_EMBEDDED = ("resources", "artifacts")
+
+
 class ConversationStatus(str, Enum):
     """Where a conversation stands; design 5 says which may follow which."""
 
@@ -262,17 +265,14 @@ class Conversation(BaseModel):
 
         """
         writer = RecordWriter(version, strict=False, binary=True, notes=None)
-        held = self.members()
-        return {
-            name: None if held[name] is None else writer.member(name, held[name])
-            for name in writer.version.changes
-        }
+        resources = {name: [item.members() for item in getattr(self, name)] for name in _EMBEDDED}
+        written = {name: writer.member(name, getattr(self, name)) for name in ("status", "usage")}
+        held = self.members() | resources | written
+        return {name: held[name] for name in writer.version.changes}
 
     def _plain(self) -> dict[str, JSON]:
-        lists = {
-            name: [item.to_json() for item in getattr(self, name)] for name in ("resources", "artifacts")
-        }
-        return self.members() | lists | {"status": self.status.value, "usage": self.usage.to_json()}
+        resources = {name: [item.to_json() for item in getattr(self, name)] for name in _EMBEDDED}
+        return self.members() | resources | {"status": self.status.value, "usage": self.usage.to_json()}
 
     def members(self) -> dict[str, Any]:
         """Every member by its name in JSON, in order, as it is held: the same lists, resources as models."""
