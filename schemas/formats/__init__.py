@@ -1,1 +1,107 @@
-"""TODO"""
+"""The formats that conversations come in and go out in. Pure: from bytes to values and back; opens nothing.
+
+:data:`FORMATS` names them, :func:`detect` tells them apart by content, never by a file's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from convostore.schemas.errors import ImportFormatError
+from convostore.schemas.formats import anda, canonical, openai_chat
+from convostore.schemas.formats.byte_input import ByteInput
+from convostore.schemas.formats.cbor_input import looks_like_cbor, peek_cbor
+from convostore.schemas.formats.items import (
+    Facts,
+    Imported,
+    ImportedDelta,
+    Position,
+    ReadOptions,
+    Refused,
+)
+from convostore.schemas.formats.json_layout import json_values, peek_value
+
+__all__ = [
+    "FORMATS",
+    "ByteInput",
+    "Facts",
+    "Format",
+    "Imported",
+    "ImportedDelta",
+    "Position",
+    "ReadOptions",
+    "Refused",
+    "detect",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format: how to know it, whether it says whose the conversations are, and its reader.
+
+    ``read`` is None for the canonical format, whose lines say more than conversations (``read_canonical``).
+    """
+
+    name: str
+    title: str
+    names_user: bool
+    fits: Callable[[Any], bool]
+    read: Callable[[ByteInput, ReadOptions], Iterator[Imported | ImportedDelta | Refused]] | None
+
+
+def _is_canonical(value: Any) -> bool:
+    return (
+        isinstance(value, dict) and value.get("kind") == "header" and value.get("format") == canonical.FORMAT
+    )
+
+
+def _read_openai(source: ByteInput, options: ReadOptions) -> Iterator[Imported | ImportedDelta | Refused]:
+    return openai_chat.read(json_values(source), options)
+
+
+FORMATS: dict[str, Format] = {
+    found.name: found
+    for found in (
+        Format(canonical.FORMAT, "Convostore's own, with everything", True, _is_canonical, None),
+        Format(anda.NAME, "Anda records, JSON or CBOR", True, anda.fits, anda.read),
+        Format(openai_chat.NAME, "OpenAI chat JSON Lines", False, openai_chat.fits, _read_openai),
+    )
+}
+
+
+def detect(source: ByteInput) -> Format:
+    """The one format that the beginning of the input fits; the input stays as it is.
+
+    Raises:
+        ImportFormatError: it is empty, no format fits, or several do (the error names them).
+
+    """
+    head = source.peek(64)
+    if not head.strip(b"\xef\xbb\xbf \t\r\n"):
+        if source.is_whole_within(64):
+            raise ImportFormatError("the input is empty")
+    elif head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ImportFormatError("the input is UTF-16; convert it to UTF-8")
+    elif anda.looks_rendered(head):
+        return FORMATS[anda.NAME]
+    if looks_like_cbor(head):
+        value = peek_cbor(source)
+    else:
+        found = peek_value(source)
+        value = None if found is None else found.value
+    fitting = [known for known in FORMATS.values() if known.fits(value)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        names = " and ".join(known.name for known in fitting)
+        raise ImportFormatError(f"the input may be {names}: say which with a format")
+    raise ImportFormatError(f"no known format ({', '.join(FORMATS)}): {_seen(value)}")
+
+
+def _seen(value: Any) -> str:
+    if isinstance(value, dict):
+        names = ", ".join(f"{name!a:.40}" for name in list(value)[:6])
+        return f"it begins with an object of the members {names or 'none'}"
+    return "nothing in it could be read" if value is None else f"it begins with a {type(value).__name__}"

@@ -41,16 +41,16 @@ optional = {
 @st.composite
 def conversations(draw: st.DrawFn) -> Conversation:
     members: dict[str, Any] = draw(st.fixed_dictionaries({}, optional=optional))
-    return Conversation(
-        id=7,
-        user="alice",
-        created_at=1_700_000_000_000,
-        messages=draw(st.lists(item, max_size=8)),
-        resources=draw(st.lists(resource, max_size=3)),
-        artifacts=draw(st.lists(resource, max_size=2)),
-        usage={name: draw(u64) for name in ("input_tokens", "output_tokens", "cached_tokens", "requests")},
-        **members,
-    )
+    members |= {
+        "id": 7,
+        "user": "alice",
+        "created_at": 1_700_000_000_000,
+        "messages": draw(st.lists(item, max_size=8)),
+        "resources": draw(st.lists(resource, max_size=3)),
+        "artifacts": draw(st.lists(resource, max_size=2)),
+        "usage": {name: draw(u64) for name in ("input_tokens", "output_tokens", "cached_tokens", "requests")},
+    }
+    return Conversation(**members)
 
 
 def plain(record: Conversation) -> dict[str, Any]:

@@ -1,0 +1,107 @@
+"""How JSON values are laid out in an input, told from its start, and reading them so. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from convostore.schemas.formats.byte_input import ByteInput
+from convostore.schemas.formats.items import Found, Refused
+from convostore.schemas.formats.json_input import (
+    IncompleteError,
+    array_items,
+    decode,
+    document_values,
+    first_value,
+    is_inside_text,
+    line_values,
+)
+
+__all__ = ["Layout", "json_values", "layout_of", "peek_value"]
+
+Layout = Literal["lines", "array", "document"]
+
+_BLANK = "\ufeff \t\r\n"
+_FIRST_LOOK = 64 << 10
+
+
+def json_values(source: ByteInput) -> Iterator[Found | Refused]:
+    """All values of the input, in whichever layout; the items of an array one by one."""
+    layout = _look(source)[0]
+    if layout == "lines":
+        return line_values(source)
+    return array_items(source) if layout == "array" else document_values(source)
+
+
+def peek_value(source: ByteInput) -> Found | None:
+    """The first value that can be read, the input staying as it is; None when there is none.
+
+    In lines that is the first good one of those at the beginning.
+    """
+    layout, size = _look(source)
+    while True:
+        head = source.peek(size)
+        whole = source.is_whole_within(size)
+        if layout == "lines":
+            end = len(head) if whole else head.rfind(b"\n")
+            found = next((item for item in line_values([head[:end]]) if isinstance(item, Found)), None)
+        else:
+            read = array_items if layout == "array" else document_values
+            first = next(read([head]), None)
+            found = first if isinstance(first, Found) else None
+        if found is not None or whole:
+            return found
+        size *= 4
+
+
+def _look(source: ByteInput) -> tuple[Layout, int]:
+    size = _FIRST_LOOK
+    while True:
+        text = source.peek(size).decode("utf-8", "replace")
+        layout = layout_of(text, whole=source.is_whole_within(size))
+        if layout is not None:
+            return layout, size
+        size *= 4
+
+
+def layout_of(start: str, *, whole: bool) -> Layout | None:
+    """How the values are laid out, judged by the start of the input; None when more of it is needed.
+
+    ``whole`` says that there is no more. An array on one line is a line when its items look like
+    messages, since that is one conversation; any other array is an array of conversations.
+    """
+    text = start.lstrip(_BLANK)
+    if not text:
+        return "lines" if whole else None
+    line, ended, rest = text.partition("\n")
+    if text[0] == "[":
+        return _array_layout(text, line, bool(ended), rest, whole=whole)
+    if text[0] != "{" or not ended or _stands_alone(line) or is_inside_text(line):
+        return "lines"
+    if whole and _stands_alone(text):
+        return "document"
+    second, ended, _ = rest.lstrip(_BLANK).partition("\n")
+    if not ended and not whole:
+        return None
+    return "lines" if second.startswith("{") and _stands_alone(second) else "document"
+
+
+def _array_layout(text: str, line: str, ended: bool, rest: str, *, whole: bool) -> Layout | None:
+    inside = text[1:].lstrip(_BLANK)
+    if inside.startswith("]"):
+        return "lines"
+    try:
+        first = first_value(inside)
+    except IncompleteError:
+        return "array" if whole else None
+    except ValueError:
+        return "array"
+    if not isinstance(first, dict) or "role" not in first or "messages" in first:
+        return "array"
+    if not ended:
+        return "lines" if whole else None
+    return "lines" if _stands_alone(line) else "document"
+
+
+def _stands_alone(text: str) -> bool:
+    return isinstance(decode(text, 0), Found)
