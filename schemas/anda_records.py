@@ -154,16 +154,16 @@ def _items(value: Any, options: AndaOptions, path: str, depth: int) -> Iterator[
 
 
 def _unwrapped(value: Mapping[str, Any], options: AndaOptions, path: str, depth: int) -> Iterator[AndaItem]:
-    found = False
     for name in ("error", "Err"):
         if value.get(name) is not None:
-            found = True
             yield _refused(f"{path}.{name}", f"the answer is an error: {ascii(value[name])[:300]}")
+            return
+    found = False
     for name in ("result", "output"):
         if name in value:
             if value[name] is not None:
                 yield from _items(value[name], options, f"{path}.{name}", depth)
-            elif not found:
+            else:
                 yield AndaNotice("the answer is empty", f"{path}.{name}")
             found = True
     if value.get("next_cursor"):

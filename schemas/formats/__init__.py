@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from convostore.schemas.errors import ImportFormatError
 from convostore.schemas.formats import anda, canonical, openai_chat
@@ -17,6 +17,7 @@ from convostore.schemas.formats.items import (
     Facts,
     Imported,
     ImportedDelta,
+    Noticed,
     Position,
     ReadOptions,
     Refused,
@@ -30,11 +31,17 @@ __all__ = [
     "Format",
     "Imported",
     "ImportedDelta",
+    "Item",
+    "Noticed",
     "Position",
     "ReadOptions",
     "Refused",
     "detect",
 ]
+
+
+Item: TypeAlias = Imported | ImportedDelta | Noticed | Refused
+"""What a reader gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,7 @@ class Format:
     title: str
     names_user: bool
     fits: Callable[[Any], bool]
-    read: Callable[[ByteInput, ReadOptions], Iterator[Imported | ImportedDelta | Refused]] | None
+    read: Callable[[ByteInput, ReadOptions], Iterator[Item]] | None
 
 
 def _is_canonical(value: Any) -> bool:
@@ -57,7 +64,7 @@ def _is_canonical(value: Any) -> bool:
     )
 
 
-def _read_openai(source: ByteInput, options: ReadOptions) -> Iterator[Imported | ImportedDelta | Refused]:
+def _read_openai(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
     return openai_chat.read(json_values(source), options)
 
 

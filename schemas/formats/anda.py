@@ -11,24 +11,33 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-from pydantic import ValidationError
-
-from convostore.schemas.anda_cbor import named
+from convostore.schemas.anda_documents import is_document
 from convostore.schemas.anda_json import anda_text
-from convostore.schemas.anda_reading import ReadMembers, RecordReader
+from convostore.schemas.anda_records import (
+    AndaDelta,
+    AndaNotice,
+    AndaOptions,
+    AndaRecord,
+    AndaRefused,
+    anda_records,
+)
 from convostore.schemas.anda_writing import RecordWriter
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.entries import Source
-from convostore.schemas.errors import ConvostoreError, InvalidRecordError
-from convostore.schemas.field_types import as_invalid_record
-from convostore.schemas.formats.anda_documents import document_record, is_document, rendered_lines
-from convostore.schemas.formats.anda_envelopes import is_envelope, unwrapped
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.cbor_input import cbor_values, looks_like_cbor
-from convostore.schemas.formats.items import Facts, Found, Imported, ImportedDelta, ReadOptions, Refused
-from convostore.schemas.formats.json_input import decode
+from convostore.schemas.formats.items import (
+    Facts,
+    Found,
+    Imported,
+    ImportedDelta,
+    Noticed,
+    Position,
+    ReadOptions,
+    Refused,
+)
 from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.identifiers import MAX_U64, check_user
 from convostore.schemas.json_values import JSON, dump_exact
@@ -37,7 +46,10 @@ __all__ = ["NAME", "fits", "looks_rendered", "read", "write"]
 
 NAME = "anda"
 _RECORD_SIGNS = frozenset(("status", "usage", "period", "resources", "artifacts"))
+_ENVELOPE_SIGNS = frozenset(("result", "Ok", "Err"))
 _LOSSY = "read from the view for prompts: tool calls, files, resources and usage are not in it"
+
+_Item: TypeAlias = Imported | ImportedDelta | Noticed | Refused
 
 
 def fits(value: Any) -> bool:
@@ -46,13 +58,13 @@ def fits(value: Any) -> bool:
         return any(map(fits, value[:3]))
     if not isinstance(value, Mapping):
         return False
-    if is_envelope(value) or is_document(value) or _is_stored(value):
-        return True
     messages = value.get("messages")
-    if not isinstance(messages, list):
-        return False
-    signs = len(_RECORD_SIGNS & value.keys())
-    return signs > 1 or (type(value.get("_id")) is int and (signs > 0 or "user" in value))
+    if isinstance(messages, list):
+        signs = len(_RECORD_SIGNS & value.keys())
+        return signs > 1 or (type(value.get("_id")) is int and (signs > 0 or "user" in value))
+    if _ENVELOPE_SIGNS & value.keys() or is_document(value) or set(value) == {"f"}:
+        return True
+    return set(value) <= {"error", "next_cursor"} if "error" in value else fits(value.get("output"))
 
 
 def looks_rendered(head: bytes) -> bool:
@@ -60,20 +72,26 @@ def looks_rendered(head: bytes) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
 
 
-def read(source: ByteInput, options: ReadOptions) -> Iterator[Imported | ImportedDelta | Refused]:
-    """The conversations and deltas in the input."""
-    head = source.peek(64)
-    reader = _Reading(options, binary=looks_like_cbor(head))
+def read(source: ByteInput, options: ReadOptions) -> Iterator[_Item]:
+    """The conversations and deltas in the input.
+
+    Raises:
+        InvalidRecordError: ``options.user`` is given and no valid id.
+
+    """
     if options.user is not None:
         check_user(options.user)
-    if reader.binary:
+    head = source.peek(64)
+    reader = _Reading(options, binary=looks_like_cbor(head))
+    if reader.how.binary:
         values: Iterable[Found | Refused] = cbor_values(source)
     elif looks_rendered(head):
-        values = [Found(1, b"".join(source).decode("utf-8", "replace"))]
+        text = b"".join(source).decode("utf-8-sig", "replace").replace("\r\n", "\n")
+        values = [Found(1, text.strip() + "\n")]
     else:
         values = json_values(source)
     for found in values:
-        yield from reader.take(found)
+        yield from [found] if isinstance(found, Refused) else reader.take(found)
 
 
 class _Reading:
@@ -81,107 +99,62 @@ class _Reading:
 
     def __init__(self, options: ReadOptions, *, binary: bool) -> None:
         self.options = options
-        self.binary = binary
+        self.how = AndaOptions(
+            version=options.version, user=options.user, binary=binary, names=options.field_names
+        )
         self._seen: dict[int, int] = {}
 
-    def take(self, found: Found | Refused) -> Iterator[Imported | ImportedDelta | Refused]:
-        if isinstance(found, Refused):
-            yield found
-            return
-        for item in unwrapped(found):
-            if isinstance(item, Refused):
-                yield item
-            elif isinstance(item.value, str):
-                yield from self._rendered(item)
+    def take(self, found: Found) -> Iterator[_Item]:
+        for item in anda_records(found.value, self.how):
+            position: Position = f"{found.position}{item.path}" if item.path else found.position
+            if isinstance(item, AndaRecord):
+                yield self._record(position, item, found.notes)
+            elif isinstance(item, AndaDelta):
+                yield self._delta(position, item)
+            elif isinstance(item, AndaNotice):
+                yield Noticed(position, item.text)
             else:
-                yield self._one(item)
+                yield _refused(position, item)
 
-    def _rendered(self, found: Found) -> Iterator[Imported | ImportedDelta | Refused]:
-        lines = rendered_lines(found.value)
-        if lines is None:
-            yield Refused(found.position, "text that is no rendered documents")
-            return
-        for number, line in lines:
-            document = decode(line, number if found.position == 1 else f"{found.position}, line {number}")
-            yield document if isinstance(document, Refused) else self._one(document)
-
-    def _one(self, found: Found) -> Imported | ImportedDelta | Refused:
-        value, prefix, notes = found.value, "", list(found.notes)
-        id = str(value["_id"]) if isinstance(value, Mapping) and type(value.get("_id")) is int else None
-        try:
-            if not isinstance(value, Mapping):
-                return Refused(found.position, f"no record but {_kind(value)}")
-            if is_document(value):
-                value, prefix = document_record(value), "document/"
-                notes.append(_LOSSY)
-            elif _is_stored(value):
-                value = self._by_name(value)
-            elif _is_delta(value):
-                return self._delta(found, value)
-            elif "messages" not in value:
-                return Refused(found.position, "no record: it has no messages", id)
-            return self._record(found, value, prefix, notes)
-        except (ConvostoreError, RecursionError) as error:
-            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-            return Refused(found.position, reason, id)
-
-    def _by_name(self, value: Mapping[Any, Any]) -> dict[str, Any]:
-        if self.options.field_names is None:
-            reason = "a document keyed by index; it needs the meta.cbor of its own collection"
-            raise InvalidRecordError("f", reason)
-        return named(value, self.options.field_names)
-
-    def _record(self, found: Found, value: Mapping[str, Any], prefix: str, notes: list[str]) -> Imported:
-        options = self.options
-        read = RecordReader(version=options.version, user=options.user, binary=self.binary).record(value)
-        unknown = dict(read.unknown)
-        if options.user is not None and read.members["user"] != options.user:
-            notes.append(f"the record's own user is {read.members['user']!a}")
-            unknown["user"] = read.members["user"]
-            read.members["user"] = options.user
-        conversation = _model(read)
-        content = hashlib.sha256(dump_exact(conversation.to_json_object()).encode()).hexdigest()
+    def _record(self, position: Position, item: AndaRecord, notes: tuple[str, ...]) -> Imported:
+        record, unknown, user = item.conversation, dict(item.unknown), self.options.user
+        notes += item.notes
+        if item.lossy:
+            notes += (_LOSSY,)
+        if user is not None and record.user != user:
+            notes += (f"the record's own user is {record.user!a}",)
+            unknown["user"] = record.user
+            record = record.model_copy(update={"user": user})
+        content = hashlib.sha256(dump_exact(record.to_json_object()).encode()).hexdigest()
         return Imported(
-            position=found.position,
-            conversation=conversation,
-            source=Source(NAME, prefix + self._identity(conversation, content), options.file, content),
-            entries=[_facts(message) for message in conversation.messages],
+            position=position,
+            conversation=record,
+            source=Source(NAME, self._identity(record, content, item.lossy), self.options.file, content),
+            entries=[_facts(message) for message in record.messages],
             unknown=unknown,
-            notes=(*notes, *read.notes),
+            notes=notes,
         )
 
-    def _identity(self, conversation: Conversation, content: str) -> str:
+    def _identity(self, record: Conversation, content: str, lossy: bool) -> str:
         where = f"{self.options.collection}/" if self.options.collection else ""
-        if conversation.id:
-            return f"{where}{conversation.id}@{conversation.created_at}"
+        # The view for prompts must not pass for a later state of the record that it shows.
+        where = f"document/{where}" if lossy else where
+        if record.id:
+            return f"{where}{record.id}@{record.created_at}"
         key = int(content[:16], 16)
         self._seen[key] = count = self._seen.get(key, 0) + 1
         return f"{where}sha256:{content}" + (f"#{count}" if count > 1 else "")
 
-    def _delta(self, found: Found, value: Mapping[str, Any]) -> ImportedDelta:
+    def _delta(self, position: Position, item: AndaDelta) -> ImportedDelta | Refused:
         messages_offset, artifacts_offset = self.options.messages_offset, self.options.artifacts_offset
         if messages_offset is None or artifacts_offset is None:
             reason = "what was added to a record, not a record; it needs the offsets it was asked for at"
-            raise InvalidRecordError("delta", reason)
-        read = RecordReader(version=self.options.version, binary=self.binary).delta(value)
-        members = dict(read.members)
-        cleared = [name for name in ("failed_reason", "child") if name in value and name not in members]
-        return ImportedDelta(
-            position=found.position,
-            id=members.pop("_id"),
-            messages=members.pop("messages"),
-            artifacts=members.pop("artifacts"),
-            members=members | dict.fromkeys(cleared),
-            messages_offset=messages_offset,
-            artifacts_offset=artifacts_offset,
-        )
+            return Refused(position, reason, str(item.delta.id))
+        return ImportedDelta(position, item.delta, item.given, messages_offset, artifacts_offset)
 
 
-def _model(read: ReadMembers) -> Conversation:
-    try:
-        return Conversation.model_validate(read.members)
-    except ValidationError as error:
-        raise as_invalid_record(error) from None
+def _refused(position: Position, item: AndaRefused) -> Refused:
+    return Refused(position, str(item.error), None if item.id is None else str(item.id))
 
 
 def _facts(message: JSON) -> Facts:
@@ -189,19 +162,6 @@ def _facts(message: JSON) -> Facts:
         return Facts()
     made = message.get("timestamp")
     return Facts(made if type(made) is int and 0 <= made <= MAX_U64 else None, dialect=NAME)
-
-
-def _is_stored(value: Mapping[Any, Any]) -> bool:
-    return set(value) == {"f"} and isinstance(value["f"], Mapping)
-
-
-def _is_delta(value: Mapping[str, Any]) -> bool:
-    wanted = {"_id", "messages", "artifacts", "status", "updated_at"}
-    return wanted <= value.keys() and not {"user", "created_at", "period", "resources"} & value.keys()
-
-
-def _kind(value: Any) -> str:
-    return "null" if value is None else f"a {type(value).__name__}"
 
 
 def write(

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from convostore.schemas.authors import Author
-from convostore.schemas.conversations import Conversation
+from convostore.schemas.conversations import Conversation, ConversationDelta
 from convostore.schemas.entries import Source
 from convostore.schemas.json_values import JSON
 
-__all__ = ["Facts", "Found", "Imported", "ImportedDelta", "Position", "ReadOptions", "Refused"]
+__all__ = ["Facts", "Found", "Imported", "ImportedDelta", "Noticed", "Position", "ReadOptions", "Refused"]
 
 Position = int | str
 """Where in the input: a line number (from 1), or an index or a path in a document (``.result[3]``)."""
@@ -84,16 +84,21 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class ImportedDelta:
-    """What was added to a known record since an offset (``spec/anda.md`` 7.3); never a record of its own.
+    """What a known record got since the offsets (``spec/anda.md`` 7.3); never a record of its own.
 
-    ``id`` is the record's in the source. ``members`` has the delta's members but ``_id``, ``messages`` and
-    ``artifacts``; absent ones are absent, null means that the record has none.
+    ``delta.id`` is the record's in the source; ``given`` names the members that the input had.
     """
 
     position: Position
-    id: int
-    messages: Sequence[JSON]
-    artifacts: Sequence[JSON]
-    members: Mapping[str, JSON]
+    delta: ConversationDelta
+    given: frozenset[str]
     messages_offset: int
     artifacts_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """Something that whoever imports should know about the input as a whole."""
+
+    position: Position
+    text: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
+from typing import Any, TypeAlias
 
 import cbor2
 import pytest
@@ -12,10 +12,20 @@ import pytest
 from convostore.schemas.anda_cbor import field_names
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.errors import ConvostoreError
-from convostore.schemas.formats import ByteInput, Imported, ImportedDelta, ReadOptions, Refused, detect
+from convostore.schemas.formats import (
+    ByteInput,
+    Imported,
+    ImportedDelta,
+    Noticed,
+    ReadOptions,
+    Refused,
+    detect,
+)
 from convostore.schemas.formats.anda import write
 from convostore.schemas.json_values import same_json
 from support.shared import SHARED
+
+Item: TypeAlias = Imported | ImportedDelta | Noticed | Refused
 
 USER = "uuc56-gyb"
 MESSAGE = {"role": "user", "content": [{"type": "Text", "text": "hi"}], "timestamp": 1_700_000_000_000}
@@ -68,7 +78,9 @@ DISK = bytes.fromhex(
 ANDADB = RECORD | {"user": "b64:AQ==", "thread": "b64:ZVPxAAoLDATSAAAB", "extra": {"txt:b64:k": "txt:b64:v"}}
 
 
-def read(data: str | bytes, options: ReadOptions | None = None) -> list[Imported | ImportedDelta | Refused]:
+def read(
+    data: str | bytes, options: ReadOptions | None = None
+) -> list[Imported | ImportedDelta | Noticed | Refused]:
     source = ByteInput([data.encode() if isinstance(data, str) else data])
     found = detect(source)
     assert found.name == "anda" and found.read is not None
@@ -94,7 +106,6 @@ WRAPPED = {
     "single": {"result": RECORD},
     "tool output": {"output": {"result": RECORD}, "usage": {}},
     "brain": {"result": [RECORD], "next_cursor": None, "error": None},
-    "reply": {"Ok": RECORD},
     "reply in base64": {"Ok": base64.urlsafe_b64encode(json.dumps({"result": RECORD}).encode()).decode()},
 }
 
@@ -145,11 +156,11 @@ def test_several_records_in_lines_and_in_a_cbor_sequence() -> None:
 
 def test_pages_one_after_the_other_and_what_a_page_leaves_out() -> None:
     page = json.dumps({"result": [RECORD, 7, {"deleted": True}], "next_cursor": "b64:AQ=="})
-    record, number, deleted = read(f"{page}\n")
-    assert isinstance(record, Imported) and "goes on after this page" in record.notes[0]
-    assert record.position == "1.result[0]"
+    record, number, deleted, notice = read(f"{page}\n")
+    assert isinstance(record, Imported) and record.position == "1.result[0]"
     assert isinstance(number, Refused) and number.position == "1.result[1]"
-    assert isinstance(deleted, Refused) and "no messages" in deleted.reason
+    assert isinstance(deleted, Refused) and "no conversation" in deleted.reason
+    assert isinstance(notice, Noticed) and "next_cursor" in notice.text
 
 
 @pytest.mark.parametrize(
@@ -177,10 +188,10 @@ def test_delta_is_never_a_record() -> None:
 def test_delta_at_offsets_says_what_was_added_and_what_is_cleared() -> None:
     (found,) = read(json.dumps({"result": DELTA}), ReadOptions(messages_offset=3, artifacts_offset=1))
     assert isinstance(found, ImportedDelta)
-    assert (found.id, found.messages_offset, found.artifacts_offset) == (41, 3, 1)
-    assert found.messages == [MESSAGE] and found.artifacts == []
-    assert found.members["status"] == "completed"
-    assert found.members["child"] is None and found.members["failed_reason"] is None
+    assert (found.delta.id, found.messages_offset, found.artifacts_offset) == (41, 3, 1)
+    assert found.delta.messages == [MESSAGE] and found.delta.artifacts == []
+    assert found.delta.status == "completed"
+    assert {"child", "failed_reason"} <= found.given
 
 
 @pytest.mark.parametrize(
@@ -196,13 +207,13 @@ def test_prompt_view_is_a_transcript_of_its_own_identity(data: str) -> None:
 
 def test_broken_line_of_rendered_documents_is_named() -> None:
     first, second = read(RENDERED.replace("<documents>\n", "<documents>\n{oops\n"))
-    assert isinstance(first, Refused) and first.position == 2
+    assert isinstance(first, Refused) and first.position == "1#1"
     assert isinstance(second, Imported)
 
 
 @pytest.mark.parametrize("data", ["<documents>\n{}\n", "<html></html>", "<documents>"])
 def test_other_markup_is_refused(data: str) -> None:
-    assert "no rendered documents" in refusal(data).reason
+    assert "no conversation but a text" in refusal(data).reason
 
 
 def test_andadb_json_has_its_escapes_undone() -> None:
