@@ -128,7 +128,18 @@ class InvalidRecordError(ConvostoreError):
 
 
 class PairingError(InvalidRecordError):
-    """Tool calls and tool results do not pair."""
+    """Tool calls and tool results do not pair.
+
+    ``kind`` says how (``consecutive_assistant``, ``unanswered_call``, ``orphan_result``, ``unknown_call``,
+    ``not_a_result``), ``calls`` names the call ids it is about.
+    """
+
+    def __init__(
+        self, path: str, reason: str, *, index: int | None = None, kind: str = "", calls: tuple[str, ...] = ()
+    ) -> None:
+        self.kind = kind
+        self.calls = calls
+        super().__init__(path, reason, index=index)
 
 
 class TooLargeError(ConvostoreError):
