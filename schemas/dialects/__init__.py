@@ -12,7 +12,7 @@ come first.
 
 from __future__ import annotations
 
-from convostore.schemas.dialects import anda, openai
+from convostore.schemas.dialects import anda, openai, rig
 from convostore.schemas.dialects.dialect import Call, Dialect, MessageView, Result
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.json_values import JSON
@@ -33,6 +33,7 @@ __all__ = [
 DIALECTS: dict[str, Dialect] = {
     "anda": anda.DIALECT,
     "openai": openai.DIALECT,
+    "rig": rig.DIALECT,
 }
 
 

@@ -10,7 +10,7 @@ from convostore.schemas.messages import ToolCallPart, ToolOutputPart, parse_mess
 
 __all__ = ["DIALECT"]
 
-_OF_OTHERS = ("tool_calls", "tool_call_id", "function_call")
+_OF_OTHERS = ("tool_calls", "tool_call_id", "function_call", "origin", "stop")
 
 
 def _fits(message: Mapping[str, Any]) -> bool:
