@@ -1,0 +1,192 @@
+"""Lists of messages checked, repaired and made fit for a model (``spec/rig.md`` 6.2, 6.4). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from convostore.schemas.entries import Entry
+from convostore.schemas.errors import PairingError
+from convostore.schemas.json_values import JSON
+from convostore.schemas.pairing.grammar import NO_RESULT
+from convostore.schemas.pairing.steps import Fault, Output, Piece, Source, Step, pair, steps_of
+
+__all__ = ["Repaired", "faults", "for_model", "pair_messages", "repair", "validate"]
+
+
+class Repaired(NamedTuple):
+    """The repaired messages and what was wrong; messages that nothing happened to are the same objects."""
+
+    messages: list[JSON]
+    faults: list[Fault]
+
+
+def faults(messages: Sequence[JSON | Entry]) -> list[Fault]:
+    """Where calls and results do not pair, in the order a walk finds it; empty for a list that is right."""
+    return pair(steps_of(messages)).faults
+
+
+def validate(messages: Sequence[JSON | Entry]) -> None:
+    """Refuse messages whose calls and results do not pair.
+
+    Results may stand in any order, over several user messages, around system messages; each occurrence of an
+    id needs a result; a failed turn owes nothing; turns that cannot be merged may stand side by side.
+
+    Raises:
+        PairingError: the first fault, with its kind, index and call id.
+
+    """
+    found = faults(messages)
+    if found:
+        first = found[0]
+        calls = () if first.call is None else (first.call,)
+        raise PairingError(
+            f"messages[{first.index}]", str(first), index=first.index, kind=first.kind, calls=calls
+        )
+
+
+def pair_messages(
+    messages: Sequence[JSON | Entry], *, stored: bool = False, answers: bool = True, text: str = NO_RESULT
+) -> Repaired:
+    """One pass of pairing: results behind their calls, orphans dropped, missing ones made up if ``answers``.
+
+    ``stored``: results before the first reply answer calls that the provider keeps; one an id stays.
+    """
+    paired = pair(steps_of(messages), stored=stored, answers=answers, text=text)
+    return Repaired(_written(paired.outputs), paired.faults)
+
+
+def repair(messages: Sequence[JSON | Entry], *, text: str = NO_RESULT) -> Repaired:
+    """A list that :func:`validate` accepts, no turn lost: paired, and replies side by side merged.
+
+    Repairing it again changes nothing. Each message stays in its dialect.
+    """
+    paired = pair(steps_of(messages), text=text)
+    return Repaired(_written(_merged(paired.outputs, text)), paired.faults)
+
+
+def for_model(messages: Sequence[JSON | Entry], *, text: str = NO_RESULT) -> Repaired:
+    """What a provider call may be given: failed and unfinished turns left out, then repaired.
+
+    Beyond :func:`repair`, a real result that stands elsewhere is used before one is made up, and results come
+    in the order of their calls.
+    """
+    steps = steps_of(messages, for_model=True)
+    paired = pair(steps, text=text)
+    moved = _gathered(steps, paired.orphans, paired.unanswered)
+    outputs = _merged(pair(moved, text=text).outputs if moved else paired.outputs, text)
+    _order_results(outputs)
+    return Repaired(_written(outputs), paired.faults)
+
+
+def _merged(outputs: list[Output], text: str) -> list[Output]:
+    """Merge replies side by side and pair again, until there are none."""
+    while True:
+        steps: list[Step] = []
+        merged = False
+        for output in outputs:
+            step = _as_step(output)
+            last = steps[-1] if steps else None
+            if last is not None and last.kind == step.kind == "assistant" and step.follows_wrongly(last):
+                steps[-1] = _one_turn(last, step)
+                merged = True
+            else:
+                steps.append(step)
+        if not merged:
+            return outputs
+        outputs = pair(steps, text=text).outputs
+
+
+def _as_step(output: Output) -> Step:
+    if output.step is not None:
+        return output.step
+    first = output.pieces[0]
+    source = first.source or Source(-1, None, first.grammar)
+    return Step("user", source, tuple(output.pieces))
+
+
+def _one_turn(first: Step, second: Step) -> Step:
+    grammar = first.source.grammar
+    message = grammar.merged(first.source.message, second.source.message)
+    source = replace(first.source, message=message)
+    return Step("assistant", source, (), tuple(grammar.calls(message)), second.failed)
+
+
+def _gathered(
+    steps: list[Step], orphans: list[Piece], unanswered: Iterable[tuple[Step, object]]
+) -> list[Step] | None:
+    """The steps with results moved behind the calls that lack them; none when there is nothing to move.
+
+    The first such result after the call is taken, else the last before it. A result of a turn that was left
+    out is no other call's.
+    """
+    left_out = {call.key for step in steps if step.kind == "emptied" for call in step.calls}
+    homes: dict[int, list[Piece]] = {}
+    free = [piece for piece in orphans if piece.block.result not in left_out]
+    for step, call in unanswered:
+        fits = [piece for piece in free if piece.block.result == call.key]  # type: ignore[attr-defined]
+        after = [
+            piece for piece in fits if piece.source is not None and piece.source.index > step.source.index
+        ]
+        if fits:
+            taken = after[0] if after else fits[-1]
+            free.remove(taken)
+            homes.setdefault(step.source.index, []).append(taken)
+    if not homes:
+        return None
+    gone = {id(piece) for pieces in homes.values() for piece in pieces}
+    moved: list[Step] = []
+    for step in steps:
+        left = tuple(piece for piece in step.pieces if id(piece) not in gone)
+        if left or not step.pieces:
+            moved.append(step if len(left) == len(step.pieces) else replace(step, pieces=left))
+        if step.source.index in homes and step.kind == "assistant":
+            home = homes[step.source.index]
+            moved.append(Step("user", home[0].source or step.source, tuple(home)))
+    return moved
+
+
+def _order_results(outputs: list[Output]) -> None:
+    """Put the results behind each turn into the order of its calls."""
+    for turn, answer in pairwise(outputs):
+        if turn.step is None or turn.step.kind != "assistant" or not answer.pieces:
+            continue
+        places: dict[object, int] = {}
+        for place, call in enumerate(turn.step.calls):
+            places.setdefault(call.key, place)
+        end = len(places)
+        answer.pieces.sort(
+            key=lambda piece: end if piece.block.result is None else places.get(piece.block.result, end)
+        )
+
+
+def _written(outputs: Iterable[Output]) -> list[JSON]:
+    written: list[JSON] = []
+    for output in outputs:
+        if output.step is not None:
+            written.append(output.step.source.message)
+            continue
+        for _, group in groupby(output.pieces, key=_written_with):
+            written.extend(_message_of(list(group)))
+    return written
+
+
+def _written_with(piece: Piece) -> object:
+    """Pieces of one key go into one message."""
+    return piece.grammar.dialect if piece.grammar.joins_users else (piece.grammar.dialect, id(piece.source))
+
+
+def _message_of(pieces: list[Piece]) -> list[JSON]:
+    blocks = tuple(piece.block for piece in pieces)
+    source = next((piece.source for piece in pieces if piece.source is not None), None)
+    if source is None:
+        return pieces[0].grammar.results_message(blocks)
+    if len(blocks) == len(source.blocks) and all(map(_is_same, blocks, source.blocks)):
+        return [source.message]
+    return [source.grammar.holding(source.message, blocks)]
+
+
+def _is_same(a: object, b: object) -> bool:
+    return a is b
