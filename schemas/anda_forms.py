@@ -10,7 +10,7 @@ from typing import Any
 
 from convostore.schemas.byte_text import PREFIX, read_bytes, write_bytes
 from convostore.schemas.errors import InvalidRecordError
-from convostore.schemas.identifiers import Principal, Xid, check_thread, check_user
+from convostore.schemas.identifiers import Principal, Xid
 from convostore.schemas.json_values import JSON, MAX_DEPTH
 
 __all__ = ["is_andadb", "is_bare_principal", "read_thread", "read_user", "unescaped", "without_bytes"]
@@ -38,11 +38,11 @@ def is_bare_principal(user: Any) -> bool:
     return raw in (b"\x01", b"\x04") or (raw is not None and (len(raw), raw[-1:]) in _IN_USE)
 
 
-def read_user(value: Any, path: str, *, strict: bool) -> str:
-    """The user as text: a principal's text form, or with ``strict`` false any other id as it is.
+def read_user(value: Any, path: str, *, strict: bool) -> Any:
+    """The text form of a principal in any form; without ``strict`` everything else as it is, for the model.
 
     Raises:
-        InvalidRecordError: it is no user, or with ``strict`` no principal in text or bytes.
+        InvalidRecordError: bytes are no principal, or with ``strict`` the value is none in text or bytes.
 
     """
     if isinstance(value, bytes):
@@ -53,16 +53,16 @@ def read_user(value: Any, path: str, *, strict: bool) -> str:
         return Principal.parse(value, path).text
     if is_andadb(value) or is_bare_principal(value):
         return Principal(read_bytes(value, path)).text
-    return check_user(value, path)
+    return value
 
 
-def read_thread(value: Any, path: str, *, strict: bool, andadb: bool) -> str:
-    """The thread as text: an xid's text form, or with ``strict`` false any other id as it is.
+def read_thread(value: Any, path: str, *, strict: bool, andadb: bool) -> Any:
+    """The text form of an xid in any form; without ``strict`` everything else as it is, for the model.
 
     Text in base64 counts as an xid only in a record that has bytes so (``andadb``).
 
     Raises:
-        InvalidRecordError: it is no thread, or with ``strict`` no xid in text or bytes.
+        InvalidRecordError: bytes are no xid, or with ``strict`` the value is none in text or bytes.
 
     """
     if isinstance(value, bytes):
@@ -78,7 +78,7 @@ def read_thread(value: Any, path: str, *, strict: bool, andadb: bool) -> str:
             raw = b""
         if len(raw) == 12:
             return Xid(raw).text
-    return check_thread(value, path)
+    return value
 
 
 def unescaped(value: JSON) -> JSON:
@@ -86,9 +86,15 @@ def unescaped(value: JSON) -> JSON:
     if isinstance(value, str):
         return value.removeprefix(_ESCAPE)
     if isinstance(value, list):
-        return list(map(unescaped, value))
+        items = []
+        for item in value:
+            items.append(unescaped(item))
+        return items
     if isinstance(value, dict):
-        return dict(zip(map(unescaped, value), map(unescaped, value.values()), strict=True))
+        members = {}
+        for name, item in value.items():
+            members[unescaped(name)] = unescaped(item)
+        return members
     return value
 
 

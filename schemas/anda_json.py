@@ -68,12 +68,16 @@ def anda_text(value: JSON) -> str:
 
 def _written(value: JSON) -> str:
     if isinstance(value, dict):
+        # Loops, as comprehensions take a second frame a level and could not go as deep as a message may.
         members = []
         for name, item in value.items():
             members.append(f"{encode_basestring(name)}:{_written(item)}")
         return "{" + ",".join(members) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(_written, value)) + "]"
+        items = []
+        for item in value:
+            items.append(_written(item))
+        return "[" + ",".join(items) + "]"
     if isinstance(value, float):
         return _float_text(value)
     return json.dumps(value, ensure_ascii=False)

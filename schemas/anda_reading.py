@@ -171,15 +171,15 @@ class RecordReader:
         if "extra" in members:
             members["extra"] = self._json(members["extra"], self._at("extra"))
 
-    def _user(self, value: Any) -> str:
+    def _user(self, value: Any) -> Any:
         user = read_user(value, self._at("user"), strict=self.strict)
         return self._reformed("user", value, user)
 
-    def _thread(self, value: Any) -> str:
+    def _thread(self, value: Any) -> Any:
         thread = read_thread(value, self._at("thread"), strict=self.strict, andadb=self.andadb)
         return self._reformed("thread", value, thread)
 
-    def _reformed(self, name: str, value: Any, read: str) -> str:
+    def _reformed(self, name: str, value: Any, read: Any) -> Any:
         if isinstance(value, str) and value != read:
             self.notes.append(f"{self._at(name)}: read as {read}")
         return read

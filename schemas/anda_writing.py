@@ -183,7 +183,10 @@ def _is_plain(value: JSON) -> bool:
                 return False
         return True
     if kind is list:
-        return all(map(_is_plain, value))
+        for item in value:  # noqa: SIM110 - a generator would take a second frame a level
+            if not _is_plain(item):
+                return False
+        return True
     if kind is float:
         return math.isfinite(value)
     if kind is int:

@@ -122,8 +122,7 @@ class Conversation(BaseModel):
     was given. Members that may be absent are None then. Two conversations are equal when every member is
     equal JSON: 1 and 1.0 differ.
 
-    What a store knows beyond the record (see :func:`baseline_of`) is carried along by copies and pickles, and
-    is no part of equality, ``repr``, dump or schema.
+    What a store knows beyond the record goes along in copies and pickles, outside equality and dump.
 
     Raises:
         pydantic.ValidationError: a member is unknown or is not what it must be, at construction or

@@ -81,8 +81,8 @@ def check_user(value: Any, path: str = "user") -> str:
 
     """
     user = _check_id(value, path)
-    if _PRINCIPAL_LIKE.fullmatch(user):
-        Principal.parse(user, path)
+    if _PRINCIPAL_LIKE.fullmatch(user) and Principal.parse(user, path).text != user:
+        raise InvalidRecordError(path, "a principal is written in small letters")
     return user
 
 

@@ -42,8 +42,8 @@ class Usage(BaseModel):
         counters = {}
         for name, count in given.items():
             if name not in COUNTERS:
-                known = ", ".join(COUNTERS)
-                raise InvalidRecordError(f"{path}.{ascii(name)[:80]}", f"is no counter; those are {known}")
+                reason = f"{name!a:.80} is no counter; those are {', '.join(COUNTERS)}"
+                raise InvalidRecordError(path, reason)
             counters[name] = check_u64(count, f"{path}.{name}")
         return cls(**counters)
 
