@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from convostore.schemas.errors import InvalidRecordError
+from convostore.schemas.identifiers import MAX_U64
 from convostore.schemas.json_values import JSON, check_json, image, same_json
 
 if TYPE_CHECKING:
@@ -63,13 +64,31 @@ class Snapshot:
             },
         )
 
+    def with_members(self, members: Mapping[str, JSON]) -> Snapshot:
+        """The same picture with other values of these fixed members or scalars."""
+        taken = {name: _image(value, name) for name, value in members.items()}
+        return replace(self, members={**self.members, **taken})
+
+    def with_items(self, name: str, added: Sequence[JSON]) -> Snapshot:
+        """The same picture with items put at the end of the list ``name``."""
+        return replace(self, lists={**self.lists, name: [*self.lists[name], *_images(added, name)]})
+
+    def with_usage(self, added: Mapping[str, int]) -> Snapshot:
+        """The same picture with these counts added, each stopping at 2^64-1."""
+        usage = {name: min(count + added.get(name, 0), MAX_U64) for name, count in self.usage.items()}
+        return replace(self, usage=usage)
+
     def value(self, name: str) -> JSON:
         """The value that the fixed member or scalar ``name`` had; a new object at each call."""
         return marshal.loads(self.members[name])
 
     def items(self, name: str) -> list[JSON]:
         """The items that the list ``name`` had, as JSON; new objects at each call."""
-        return [marshal.loads(taken) for taken in self.lists[name]]
+        return self.items_from(name, 0)
+
+    def items_from(self, name: str, start: int) -> list[JSON]:
+        """Its items from ``start`` on; new objects at each call."""
+        return [marshal.loads(taken) for taken in self.lists[name][start:]]
 
 
 @dataclass(frozen=True, slots=True)

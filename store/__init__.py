@@ -1,1 +1,43 @@
-"""TODO"""
+"""Conversations of LLM agents in MongoDB. No terminal."""
+
+from convostore.schemas.errors import *  # noqa: F403  # the whole tree, under the names it has there
+from convostore.schemas.errors import __all__ as _errors
+from convostore.store.asynchronous.store import AsyncConversationStore
+from convostore.store.asynchronous.users import AsyncUserStore
+from convostore.store.capabilities import CAPABILITIES
+from convostore.store.parameters import ALL_USERS, UNSET
+from convostore.store.results import (
+    Appended,
+    Change,
+    CheckReport,
+    Collected,
+    ConversationHead,
+    Deleted,
+    Finding,
+    Queued,
+    Saved,
+    SetupReport,
+)
+from convostore.store.synchronous.store import ConversationStore
+from convostore.store.synchronous.users import UserStore
+
+__all__ = [
+    "ALL_USERS",
+    "CAPABILITIES",
+    "UNSET",
+    "Appended",
+    "AsyncConversationStore",
+    "AsyncUserStore",
+    "Change",
+    "CheckReport",
+    "Collected",
+    "ConversationHead",
+    "ConversationStore",
+    "Deleted",
+    "Finding",
+    "Queued",
+    "Saved",
+    "SetupReport",
+    "UserStore",
+    *_errors,
+]

@@ -6,14 +6,29 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import time
-from collections.abc import AsyncIterable, Awaitable, Callable
-from typing import TypeVar
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from typing import Any, TypeVar
+
+from gridfs.asynchronous import AsyncGridFSBucket
 
 from convostore.store.pacing import pause_before_next
 
-__all__ = ["Lock", "binding", "collect", "gather", "monotonic", "pause", "run_blocking", "sleep"]
+__all__ = [
+    "Lock",
+    "binding",
+    "bucket",
+    "collect",
+    "gather",
+    "iterate",
+    "monotonic",
+    "pause",
+    "run_blocking",
+    "settle",
+    "sleep",
+]
 
 T = TypeVar("T")
 
@@ -55,3 +70,27 @@ async def run_blocking(call: Callable[[], T]) -> T:
 def binding() -> tuple[int, object]:
     """What an open client belongs to, and is useless outside of: this process and its event loop."""
     return os.getpid(), asyncio.get_running_loop()
+
+
+async def settle(value: Any) -> Any:
+    """What the driver gave: awaited when it must be, as it is from a driver that answers at once."""
+    return await value if inspect.isawaitable(value) else value
+
+
+async def iterate(cursor: Any) -> AsyncIterator[Any]:
+    """The documents of a driver's cursor, whether it is asynchronous or, as a test double's, not."""
+    if hasattr(cursor, "__aiter__"):
+        async for document in cursor:
+            yield document
+    else:
+        for document in cursor:
+            yield document
+
+
+def bucket(engine: str, database: Any, name: str) -> Any:
+    """The driver's GridFS bucket of a database: pymongo's, or Motor's."""
+    if engine == "motor":
+        from motor.motor_asyncio import AsyncIOMotorGridFSBucket
+
+        return AsyncIOMotorGridFSBucket(database, name)
+    return AsyncGridFSBucket(database, name)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from gridfs import GridFSBucket
 
 from convostore.store.pacing import pause_before_next
 
-__all__ = ["Lock", "binding", "collect", "gather", "monotonic", "pause", "run_blocking", "sleep"]
+__all__ = ["Lock", "binding", "bucket", "collect", "gather", "iterate", "monotonic", "pause", "run_blocking", "settle", "sleep"]
 
 T = TypeVar("T")
 
@@ -49,3 +51,18 @@ def run_blocking(call: Callable[[], T]) -> T:
 def binding() -> tuple[int, object]:
     """What an open client belongs to, and is useless outside of: this process."""
     return os.getpid(), None
+
+
+def settle(value: Any) -> Any:
+    """What the driver gave."""
+    return value
+
+
+def iterate(cursor: Any) -> Iterator[Any]:
+    """The documents of a driver's cursor."""
+    yield from cursor
+
+
+def bucket(engine: str, database: Any, name: str) -> Any:
+    """The driver's GridFS bucket of a database."""
+    return GridFSBucket(database, name)

@@ -1,0 +1,385 @@
+"""The seam to the driver: every command the store sends goes through here.
+
+It takes a pymongo ``AsyncDatabase``, a Motor database or a mongomock one; asks for majority and journal on
+every write and for the primary on every read; repeats what may be repeated after an error without a clear
+answer.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import pymongo
+from bson.objectid import ObjectId
+from pymongo.errors import BulkWriteError, CursorNotFound, DuplicateKeyError, PyMongoError, WriteConcernError
+from pymongo.read_preferences import ReadPreference
+from pymongo.write_concern import WriteConcern
+
+from convostore.schemas.errors import UnavailableError
+from convostore.store import faults
+from convostore.store.asynchronous import _pace
+from convostore.store.capabilities import engine_of
+from convostore.store.codec import OPTIONS
+from convostore.store.layout import COLLECTIONS, Bounds
+
+__all__ = ["AsyncBackend", "wall_clock"]
+
+_TRIES = 12
+_DUPLICATE = 11000
+_SAFE_WRITE = WriteConcern(w="majority", j=True)
+_DEADLINE: ContextVar[float | None] = ContextVar("convostore_deadline", default=None)
+
+
+def wall_clock() -> int:
+    """Milliseconds since 1970 by this machine's clock."""
+    return time.time_ns() // 1_000_000
+
+
+class AsyncBackend:
+    """One database as the store uses it. ``names`` maps what a collection is for to its name there."""
+
+    def __init__(
+        self,
+        database: Any,
+        *,
+        prefix: str = "",
+        clock: Callable[[], int] | None = None,
+        timeout: float | None = 30.0,
+        bounds: Bounds | None = None,
+    ) -> None:
+        self.database = database
+        self.engine = engine_of(database)
+        self.prefix = prefix
+        self.names = {name: f"{prefix}{name}" for name in COLLECTIONS}
+        self.clock = clock or wall_clock
+        self.timeout = timeout
+        self.bounds = bounds or Bounds()
+        self.failed_seals = 0
+        self._bound_to: tuple[int, object] | None = None
+        self._collections = {name: self._open(full) for name, full in self.names.items()}
+
+    def _open(self, name: str) -> Any:
+        if self.engine == "mongomock":
+            return self.database[name]
+        return self.database.get_collection(
+            name, codec_options=OPTIONS, write_concern=_SAFE_WRITE, read_preference=ReadPreference.PRIMARY
+        )
+
+    def is_sharded(self) -> bool:
+        """Whether the client, which has sent something by now, found a sharded cluster."""
+        client = getattr(self.database, "client", None)
+        description = getattr(client, "topology_description", None)
+        return getattr(description, "topology_type_name", "") == "Sharded"
+
+    def safe_database(self) -> Any:
+        """The driver's database object with the store's write concern and read preference."""
+        return self.database.with_options(
+            codec_options=OPTIONS, write_concern=_SAFE_WRITE, read_preference=ReadPreference.PRIMARY
+        )
+
+    def collection(self, name: str) -> Any:
+        """The driver's collection object."""
+        return self._collections[name]
+
+    @contextmanager
+    def call(self, name: str) -> Iterator[None]:
+        """One call of the store: within the timeout, in the process and event loop it began in, errors ours.
+
+        Raises:
+            UnavailableError: the database cannot be reached or refused; or the store is used after a fork or
+            in
+                a second event loop.
+
+        """
+        bound = _pace.binding()
+        if self._bound_to is None:
+            self._bound_to = bound
+        elif self._bound_to != bound:
+            place = "process" if self._bound_to[0] != bound[0] else "event loop"
+            raise UnavailableError(
+                f"{name}: this store was opened in another {place}; open one in each {place}"
+            )
+        with faults.translated(name):
+            if self.timeout is None or self.engine == "mongomock":
+                yield
+            else:
+                outer = _DEADLINE.set(_pace.monotonic() + self.timeout)
+                try:
+                    with pymongo.timeout(self.timeout):
+                        yield
+                finally:
+                    _DEADLINE.reset(outer)
+
+    # Reads
+
+    async def find_one(
+        self, name: str, query: Mapping[str, Any], fields: Mapping[str, Any] | None = None, *, comment: str
+    ) -> dict[str, Any] | None:
+        """One document."""
+        found: dict[str, Any] | None = await self._repeated(
+            lambda: self.collection(name).find_one(query, fields, **self._comment(comment))
+        )
+        return found
+
+    async def find(
+        self,
+        name: str,
+        query: Mapping[str, Any],
+        fields: Mapping[str, Any] | None = None,
+        *,
+        comment: str,
+        sort: Sequence[tuple[str, int]] | None = None,
+        limit: int = 0,
+    ) -> list[dict[str, Any]]:
+        """All documents of a query, read whole or not at all."""
+
+        async def read() -> list[dict[str, Any]]:
+            cursor = self._cursor(name, query, fields, comment, sort, limit)
+            return [document async for document in _pace.iterate(cursor)]
+
+        return await self._repeated(read)
+
+    async def stream(
+        self,
+        name: str,
+        query: Mapping[str, Any],
+        fields: Mapping[str, Any] | None = None,
+        *,
+        comment: str,
+        sort: Sequence[tuple[str, int]] | None = None,
+        batch: int = 0,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """The documents of a query one by one; a lost cursor is an error the caller resumes from."""
+        cursor = self._cursor(name, query, fields, comment, sort, 0)
+        if batch:
+            cursor = cursor.batch_size(batch)
+        async for document in _pace.iterate(cursor):
+            yield document
+
+    def _cursor(
+        self,
+        name: str,
+        query: Mapping[str, Any],
+        fields: Mapping[str, Any] | None,
+        comment: str,
+        sort: Sequence[tuple[str, int]] | None,
+        limit: int,
+    ) -> Any:
+        cursor = self.collection(name).find(query, fields, **self._comment(comment))
+        if sort:
+            cursor = cursor.sort(list(sort))
+        if limit:
+            # One batch: a page is one round trip whatever its size in documents.
+            cursor = cursor.limit(limit).batch_size(limit + 1)
+        return cursor
+
+    async def aggregate(
+        self, name: str, pipeline: Sequence[Mapping[str, Any]], *, comment: str
+    ) -> list[dict[str, Any]]:
+        """The documents of an aggregation."""
+
+        async def read() -> list[dict[str, Any]]:
+            cursor = await _pace.settle(
+                self.collection(name).aggregate(list(pipeline), **self._comment(comment))
+            )
+            return [document async for document in _pace.iterate(cursor)]
+
+        return await self._repeated(read)
+
+    # Writes
+
+    async def modify(
+        self,
+        name: str,
+        query: Mapping[str, Any],
+        update: Any,
+        fields: Mapping[str, Any] | None = None,
+        *,
+        comment: str,
+    ) -> dict[str, Any] | None:
+        """Change one document and give it back as it is then; None when none fits the query.
+
+        Sent without a transaction number: a retryable findAndModify would write the document's image as well,
+        and its replay would ignore ``fields`` (``storage.md`` A9). So nothing repeats it but the caller.
+
+        Raises:
+            Unclear: it may have been applied.
+
+        """
+        return await self._modify(name, query, {"update": update, "new": True}, fields, comment)
+
+    async def remove(
+        self, name: str, query: Mapping[str, Any], fields: Mapping[str, Any] | None = None, *, comment: str
+    ) -> dict[str, Any] | None:
+        """Remove one document and give it back as it was; as :meth:`modify` otherwise."""
+        return await self._modify(name, query, {"remove": True}, fields, comment)
+
+    async def _modify(
+        self,
+        name: str,
+        query: Mapping[str, Any],
+        action: dict[str, Any],
+        fields: Mapping[str, Any] | None,
+        comment: str,
+    ) -> dict[str, Any] | None:
+        if self.engine == "mongomock":
+            if "remove" in action:
+                return await _pace.settle(self.collection(name).find_one_and_delete(query, fields))  # type: ignore[no-any-return]
+            return await _pace.settle(  # type: ignore[no-any-return]
+                self.collection(name).find_one_and_update(
+                    query, action["update"], fields, return_document=True
+                )
+            )
+        command = {
+            "findAndModify": self.names[name],
+            "query": query,
+            **action,
+            **({"fields": fields} if fields else {}),
+            "writeConcern": {"w": "majority", "j": True},
+            "comment": comment,
+        }
+        try:
+            reply = await _pace.settle(
+                self.database.command(command, codec_options=OPTIONS, read_preference=ReadPreference.PRIMARY)
+            )
+        except PyMongoError as error:
+            if faults.is_unclear(error):
+                raise faults.Unclear(error) from error
+            if faults.is_write_conflict(error):
+                return None
+            raise
+        failed = faults.write_concern_error(reply)
+        if failed is not None:
+            raise faults.Unclear(failed)
+        return reply["value"]  # type: ignore[no-any-return]
+
+    async def update_once(self, name: str, query: Mapping[str, Any], update: Any, *, comment: str) -> bool:
+        """Send a guarded update that can apply once at most; whether it did.
+
+        Raises:
+            Unclear: it may have been applied.
+
+        """
+        try:
+            result = await _pace.settle(
+                self.collection(name).update_one(query, update, **self._comment(comment))
+            )
+        except PyMongoError as error:
+            if faults.is_unclear(error):
+                raise faults.Unclear(error) from error
+            raise
+        return bool(result.modified_count)
+
+    async def update_many(
+        self, name: str, query: Mapping[str, Any], update: Mapping[str, Any], *, comment: str
+    ) -> int:
+        """Apply an update that may be repeated to every document that fits; how many fit."""
+        result = await self._repeated(
+            lambda: self.collection(name).update_many(query, update, **self._comment(comment))
+        )
+        return int(result.matched_count)
+
+    async def put(
+        self, name: str, query: Mapping[str, Any], update: Mapping[str, Any], *, comment: str
+    ) -> None:
+        """Apply an update that may be repeated, making the document when there is none."""
+        await self._repeated(
+            lambda: self.collection(name).update_one(query, update, upsert=True, **self._comment(comment))
+        )
+
+    async def insert_own(self, name: str, documents: Sequence[Mapping[str, Any]], *, comment: str) -> None:
+        """Insert documents whose ``_id`` is fresh and random: one found there already is this call's own."""
+        if not documents:
+            return
+
+        async def send() -> None:
+            try:
+                await _pace.settle(
+                    self.collection(name).insert_many(documents, ordered=False, **self._comment(comment))
+                )
+            except BulkWriteError as error:
+                if any(failed["code"] != _DUPLICATE for failed in error.details["writeErrors"]):
+                    raise
+                failed = error.details["writeConcernErrors"]
+                if failed:
+                    raise WriteConcernError(failed[0].get("errmsg", ""), failed[0].get("code")) from error
+
+        await self._repeated(send)
+
+    async def insert_new(self, name: str, document: Mapping[str, Any], *, comment: str) -> None:
+        """Insert a document whose ``_id`` others may hold.
+
+        Raises:
+            DuplicateKeyError: somebody holds it, perhaps an earlier try of this call.
+            Unclear: it may have been applied.
+
+        """
+        try:
+            await _pace.settle(self.collection(name).insert_one(document, **self._comment(comment)))
+        except DuplicateKeyError:
+            raise
+        except PyMongoError as error:
+            if faults.is_unclear(error):
+                raise faults.Unclear(error) from error
+            raise
+
+    async def delete(self, name: str, query: Mapping[str, Any], *, comment: str) -> int:
+        """Delete every document that fits; how many went."""
+        result = await self._repeated(
+            lambda: self.collection(name).delete_many(query, **self._comment(comment))
+        )
+        return int(result.deleted_count)
+
+    async def command(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Run a database command that may be repeated."""
+        reply: dict[str, Any] = await self._repeated(lambda: self.database.command(command))
+        return reply
+
+    # Repeating
+
+    async def _repeated(self, send: Callable[[], Any]) -> Any:
+        for attempt in self.attempts():
+            try:
+                return await _pace.settle(send())
+            except CursorNotFound:
+                if attempt == _TRIES:
+                    raise
+            except PyMongoError as error:
+                if attempt == _TRIES or not faults.is_unclear(error) or self._expired():
+                    raise
+            await _pace.pause(attempt)
+        raise AssertionError("unreachable")
+
+    def attempts(self) -> Iterable[int]:
+        """Numbers of the tries of one step, from 1; whoever uses up the last gives up."""
+        return range(1, _TRIES + 1)
+
+    def is_last(self, attempt: int) -> bool:
+        """Whether no try follows this one."""
+        return attempt >= _TRIES or self._expired()
+
+    def _expired(self) -> bool:
+        deadline = _DEADLINE.get()
+        return deadline is not None and _pace.monotonic() >= deadline
+
+    def _comment(self, comment: str) -> dict[str, Any]:
+        return {} if self.engine == "mongomock" else {"comment": comment}
+
+    # What is made here
+
+    def now(self) -> int:
+        """The time by the store's clock, ms."""
+        return self.clock()
+
+    def lineage(self) -> int:
+        """63 random bits that name one life of a conversation; never 0."""
+        return random.SystemRandom().randrange(1, 2**63)
+
+    def key(self) -> ObjectId:
+        """A key for one call, unlike any other."""
+        return ObjectId()

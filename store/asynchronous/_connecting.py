@@ -1,0 +1,86 @@
+"""Opening a store of its own: the URI, the embedded engine behind it, the client. Nothing happens before
+first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+from pymongo import AsyncMongoClient
+from pymongo.driver_info import DriverInfo
+from pymongo.errors import ConfigurationError
+
+from convostore.store import faults
+from convostore.store.asynchronous import _pace
+from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.engine import EmbeddedEngine, resolve_uri
+from convostore.store.layout import Bounds
+
+__all__ = ["AsyncConnection"]
+
+_DATABASE = "convostore"
+
+
+class AsyncConnection:
+    """A database to be opened at first use, and closed with the client and the engine that were started for
+    it.
+    """
+
+    def __init__(
+        self,
+        uri: str | None,
+        *,
+        prefix: str,
+        clock: Callable[[], int] | None,
+        timeout: float | None,
+        bounds: Bounds | None,
+    ) -> None:
+        self._uri = uri
+        self._prefix = prefix
+        self._clock = clock
+        self._timeout = timeout
+        self._bounds = bounds
+        self._lock = _pace.Lock()
+        self._backend: AsyncBackend | None = None
+        self._client: Any = None
+        self._engine: EmbeddedEngine | None = None
+
+    async def open(self) -> AsyncBackend:
+        """The opened database.
+
+        Raises:
+            UnavailableError: the URI is not usable or the engine does not start.
+
+        """
+        if self._backend is None:
+            async with self._lock:
+                if self._backend is None:
+                    self._backend = await self._open()
+        return self._backend
+
+    async def _open(self) -> AsyncBackend:
+        uri, self._engine = await _pace.run_blocking(lambda: resolve_uri(self._uri))
+        with faults.translated("connect"):
+            options: dict[str, Any] = {"driver": DriverInfo("convostore", version("convostore"))}
+            if self._timeout is not None:
+                options["serverSelectionTimeoutMS"] = max(1, int(self._timeout * 1000))
+                options["connectTimeoutMS"] = max(1, int(self._timeout * 1000))
+            self._client = AsyncMongoClient(uri, uuidRepresentation="standard", **options)
+            try:
+                database = self._client.get_default_database(_DATABASE)
+            except ConfigurationError:
+                database = self._client[_DATABASE]
+        return AsyncBackend(
+            database, prefix=self._prefix, clock=self._clock, timeout=self._timeout, bounds=self._bounds
+        )
+
+    async def close(self) -> None:
+        """Close what was opened; the engine stops when nobody else uses its folder."""
+        client, engine = self._client, self._engine
+        self._client = self._engine = self._backend = None
+        if client is not None:
+            await _pace.settle(client.close())
+        if engine is not None:
+            await _pace.run_blocking(engine.stop)

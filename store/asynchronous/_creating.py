@@ -1,0 +1,272 @@
+"""Creating conversations: the head comes last, so what a crash leaves is never seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pymongo.errors import DuplicateKeyError
+
+from convostore.schemas.conversations import Conversation, baseline_of
+from convostore.schemas.entries import Source
+from convostore.schemas.errors import ConflictError, InvalidRecordError, UnavailableError
+from convostore.schemas.json_values import JSON
+from convostore.schemas.usage import COUNTERS
+from convostore.store import history
+from convostore.store.asynchronous import _pace
+from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._blobs import store_pieces
+from convostore.store.asynchronous._numbering import lift_counter, next_ids
+from convostore.store.asynchronous._reading import read_record
+from convostore.store.asynchronous._sealing import store_segments
+from convostore.store.baselines import note
+from convostore.store.codec import decode_u64, encode_u64
+from convostore.store.faults import Unclear
+from convostore.store.heads import Head, encode_attachment, new_head
+from convostore.store.runs import (
+    NewEntry,
+    StoredEntry,
+    cut_into_segments,
+    encode_entries,
+    entries_size,
+    newest_page,
+    numbered,
+)
+
+__all__ = ["Draft", "continuation_source", "continue_from", "create", "draft_of", "find_source", "insert"]
+
+_SOURCE_KEY = "source"
+_CONTINUATION = "continuation"
+"""The source format under which a conversation that continues another is recognised when a call is repeated.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A conversation ready to be inserted: everything is encoded, so nothing can be refused half way."""
+
+    record: Conversation
+    entries: tuple[NewEntry, ...]
+    resources: tuple[NewEntry, ...]
+    artifacts: tuple[NewEntry, ...]
+    lineage: int
+    now: int
+    key: history.Key
+    source: Source | None
+    unknown: Mapping[str, JSON] | None
+
+    @property
+    def pieces(self) -> tuple[NewEntry, ...]:
+        """Everything that may have pieces that lie apart."""
+        return (*self.entries, *self.resources, *self.artifacts)
+
+
+def draft_of(
+    backend: AsyncBackend,
+    record: Conversation,
+    *,
+    source: Source | None = None,
+    unknown: Mapping[str, JSON] | None = None,
+    entries: Sequence[NewEntry] | None = None,
+) -> Draft:
+    """The record as a draft; ``created_at`` and ``updated_at`` of 0 become the present.
+
+    Raises:
+        InvalidRecordError, TooLargeError: nothing was written.
+
+    """
+    if baseline_of(record) is not None:
+        raise InvalidRecordError(
+            "conversation", "is stored already: save it, or create a copy without its id"
+        )
+    now = backend.now()
+    if not record.created_at:
+        record.created_at = now
+    if not record.updated_at:
+        record.updated_at = max(now, record.created_at)
+    if entries is None:
+        entries = encode_entries(record.messages, made=now)
+    return Draft(
+        record,
+        tuple(entries),
+        tuple(
+            encode_attachment(item.to_json(), f"resources[{at}]") for at, item in enumerate(record.resources)
+        ),
+        tuple(
+            encode_attachment(item.to_json(), f"artifacts[{at}]") for at, item in enumerate(record.artifacts)
+        ),
+        backend.lineage(),
+        now,
+        backend.key(),
+        source,
+        unknown,
+    )
+
+
+async def create(backend: AsyncBackend, draft: Draft, ids: Callable[[], int] | None) -> Conversation:
+    """Insert the draft under its own id or a fresh one, once.
+
+    Raises:
+        ConflictError: the id, or the source identity, is held already.
+
+    """
+    wanted = draft.record.id
+    if wanted:
+        await lift_counter(backend, "conversation", wanted, comment="create")
+        await insert(backend, draft, wanted, comment="create")
+        return draft.record
+    for attempt in backend.attempts():
+        id = (await next_ids(backend, "conversation", 1, ids, comment="create"))[0]
+        try:
+            await insert(backend, draft, id, comment="create")
+            return draft.record
+        except ConflictError as error:
+            # An honoured id is ahead of the counter, or the caller's function gave one twice.
+            if error.field != "_id" or attempt == 3:
+                raise
+    raise AssertionError("unreachable")
+
+
+async def insert(backend: AsyncBackend, draft: Draft, id: int, *, comment: str) -> None:
+    """Insert what the draft holds under that id: pieces, segments, then the head.
+
+    Raises:
+        ConflictError: ``field`` is ``_id`` or ``source``; nothing of the draft stays.
+
+    """
+    record = draft.record
+    owner = {"_id": encode_u64(id), "user": record.user}
+    facts: Head = {"user": record.user, "lineage": draft.lineage, "structure": 0}
+    await store_pieces(backend, owner, facts, draft.pieces, comment=comment)
+    stored: list[StoredEntry] = [numbered(entry.stored, place) for place, entry in enumerate(draft.entries)]
+    bounds = backend.bounds
+    kept = len(stored)
+    if kept > bounds.soft_count or sum(entry.size for entry in draft.entries) > bounds.soft_bytes:
+        kept = newest_page(stored, bounds)
+    older, run = stored[: len(stored) - kept], stored[len(stored) - kept :]
+    items = await store_segments(backend, owner, facts, cut_into_segments(older, bounds))
+    head = new_head(
+        record,
+        id=id,
+        now=draft.now,
+        lineage=draft.lineage,
+        entries=run,
+        size=entries_size(run),
+        segments=items,
+        next_entry=len(stored),
+        attachments={
+            "resources": [entry.stored for entry in draft.resources],
+            "artifacts": [entry.stored for entry in draft.artifacts],
+        },
+        record_log=_first_records(draft),
+        source=draft.source,
+        unknown=draft.unknown,
+    )
+    if not await _insert_head(backend, owner, head, comment=comment):
+        await _withdraw(backend, owner, draft.lineage, comment=comment)
+        raise await _conflict(backend, owner, draft)
+    if items:
+        part = {"user": record.user, "c": owner["_id"], "_id": {"$in": [item["i"] for item in items]}}
+        found = await backend.find("segments", part, {"_id": 1}, comment=comment)
+        if len(found) < len(items):
+            raise UnavailableError(
+                f"{comment}: segments of conversation {id} were removed while it was made; "
+                "delete it and repeat"
+            )
+    record.id = id
+    note(record, head, stored)
+
+
+def _first_records(draft: Draft) -> list[history.Record]:
+    usage = {name: getattr(draft.record.usage, name) for name in COUNTERS}
+    given = any(usage.values())
+    if not draft.entries and not given:
+        return []
+    return [
+        history.push_record(
+            draft.record.created_at, len(draft.entries), key=draft.key, usage=usage if given else None
+        )
+    ]
+
+
+async def _insert_head(backend: AsyncBackend, owner: Mapping[str, Any], head: Head, *, comment: str) -> bool:
+    for attempt in backend.attempts():
+        try:
+            await backend.insert_new("conversations", head, comment=comment)
+            return True
+        except DuplicateKeyError:
+            pass
+        except Unclear:
+            if backend.is_last(attempt):
+                raise
+            await _pace.pause(attempt)
+            continue
+        found = await backend.find_one("conversations", owner, {"lineage": 1}, comment=comment)
+        return found is not None and found["lineage"] == head["lineage"]
+    return False
+
+
+async def _withdraw(backend: AsyncBackend, owner: Mapping[str, Any], lineage: int, *, comment: str) -> None:
+    query = {"user": owner["user"], "c": owner["_id"], "lin": lineage}
+    for name in ("segments", "blobs"):
+        await backend.delete(name, query, comment=comment)
+
+
+async def _conflict(backend: AsyncBackend, owner: Mapping[str, Any], draft: Draft) -> ConflictError:
+    if draft.source is not None:
+        held = await find_source(backend, owner["user"], draft.source, comment="create")
+        if held is not None:
+            return ConflictError(
+                _SOURCE_KEY,
+                expected=draft.source.to_json(),
+                actual=held,
+                reason=f"{draft.source.format} {ascii(draft.source.id)[:80]} is stored as conversation "
+                f"{held}",
+            )
+    id = decode_u64(owner["_id"])
+    return ConflictError("_id", expected=id, reason=f"the id {id} is taken; give 0 to have one assigned")
+
+
+async def find_source(backend: AsyncBackend, user: str, source: Source, *, comment: str) -> int | None:
+    """The id of the user's conversation that came from there."""
+    query = {"user": user, "source.format": source.format, "source.id": source.id}
+    found = await backend.find_one("conversations", query, {"_id": 1}, comment=comment)
+    return None if found is None else decode_u64(found["_id"])
+
+
+async def continue_from(
+    backend: AsyncBackend, parent: int, draft: Draft, ids: Callable[[], int] | None
+) -> Conversation:
+    """Insert the draft as the conversation that follows ``parent``, then link the parent to it if it has no
+    child.
+
+    A repeat under the same key finds the one made first, and mends a link that a crash left out.
+    """
+    try:
+        record = await create(backend, draft, ids)
+    except ConflictError as error:
+        if error.field != _SOURCE_KEY:
+            raise
+        first = {"_id": encode_u64(int(str(error.actual))), "user": draft.record.user}
+        record = await read_record(backend, first, comment="continue_from")
+    query = {"_id": encode_u64(parent), "user": draft.record.user, "child": {"$exists": False}}
+    update = {
+        "$set": {"child": encode_u64(record.id)},
+        "$inc": {"version": 1},
+        "$max": {"updated_at": encode_u64(draft.now)},
+    }
+    for attempt in backend.attempts():
+        try:
+            await backend.update_once("conversations", query, update, comment="continue_from")
+            return record
+        except Unclear:
+            if backend.is_last(attempt):
+                raise
+            await _pace.pause(attempt)
+    return record
+
+
+def continuation_source(parent: int, key: history.Key) -> Source:
+    """The identity under which a continuation of ``parent`` asked for with ``key`` is unique."""
+    return Source(_CONTINUATION, f"{parent}:{key}")

@@ -1,0 +1,120 @@
+"""Deleting and expiring. A tombstone in ``meta`` is written first, so a repeated call finishes what a crash
+left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from convostore.schemas.conversations import ConversationStatus, period_of
+from convostore.store.asynchronous import _pace
+from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.codec import decode_u64, encode_u64
+from convostore.store.faults import Unclear
+from convostore.store.results import Deleted
+
+__all__ = ["delete", "delete_expired", "expired"]
+
+PARTS = ("segments", "blobs", "bodies", "changes")
+_BATCH = 200
+
+
+async def delete(
+    backend: AsyncBackend, owner: Mapping[str, Any], guard: Mapping[str, Any] | None = None
+) -> Deleted:
+    """Remove the conversation and every part of it; what a crashed call left of it goes too."""
+    fields = {"user": 1, "lineage": 1}
+    head = await backend.find_one("conversations", {**owner, **(guard or {})}, fields, comment="delete")
+    existed = False
+    if head is not None:
+        tombstone = {"deletion": {"user": head["user"], "c": owner["_id"], "lin": head["lineage"]}}
+        await backend.put(
+            "meta", {"_id": tombstone}, {"$setOnInsert": {"at": backend.now()}}, comment="delete"
+        )
+        query = {**owner, **(guard or {}), "user": head["user"], "lineage": head["lineage"]}
+        existed = await _remove_head(backend, query)
+        if not existed and guard:
+            # It changed between the look and the delete and is to stay.
+            await backend.delete("meta", {"_id": tombstone}, comment="delete")
+            return Deleted(False)
+    counts = dict.fromkeys(PARTS, 0)
+    for tombstone in await _tombstones(backend, owner):
+        gone = tombstone["_id"]["deletion"]
+        for name in PARTS:
+            part = {"user": gone["user"], "c": gone["c"], "lin": gone["lin"]}
+            counts[name] += await backend.delete(name, part, comment="delete")
+        await backend.delete("meta", {"_id": tombstone["_id"]}, comment="delete")
+    return Deleted(existed, counts["segments"], counts["blobs"], counts["changes"])
+
+
+async def _remove_head(backend: AsyncBackend, query: Mapping[str, Any]) -> bool:
+    for attempt in backend.attempts():
+        try:
+            return await backend.remove("conversations", query, {"_id": 1}, comment="delete") is not None
+        except Unclear:
+            if backend.is_last(attempt):
+                raise
+            await _pace.pause(attempt)
+            if await backend.find_one("conversations", query, {"_id": 1}, comment="delete") is None:
+                return True
+    return False
+
+
+async def _tombstones(backend: AsyncBackend, owner: Mapping[str, Any]) -> list[dict[str, Any]]:
+    query = {"_id.deletion.c": owner["_id"]}
+    if "user" in owner:
+        query["_id.deletion.user"] = owner["user"]
+    return await backend.find("meta", query, comment="delete")
+
+
+def expired(
+    user: str | None,
+    before_ms: int,
+    by: Literal["created", "updated"],
+    include: Sequence[ConversationStatus],
+) -> dict[str, Any]:
+    """The filter of what has expired: whole hours, as Anda counts them, and nothing still to be run."""
+    cutoff = period_of(before_ms)
+    spared = {ConversationStatus.SUBMITTED, ConversationStatus.WORKING} - set(include)
+    query: dict[str, Any] = {"period": {"$lt": encode_u64(cutoff)}}
+    if spared:
+        query["status"] = {"$nin": sorted(member.value for member in spared)}
+    if user is not None:
+        query["user"] = user
+    if by == "updated":
+        query["updated_at"] = {"$lt": encode_u64(cutoff * 3_600_000)}
+    return query
+
+
+async def delete_expired(
+    backend: AsyncBackend,
+    user: str | None,
+    before_ms: int,
+    by: Literal["created", "updated"],
+    include: Sequence[ConversationStatus],
+) -> int:
+    """Delete what has expired, one conversation after the other; how many went."""
+    query = expired(user, before_ms, by, include)
+    removed = 0
+    kept: list[Any] = []
+    while True:
+        batch = await backend.find(
+            "conversations",
+            {**query, "_id": {"$nin": kept}} if kept else query,
+            {"_id": 1, "user": 1},
+            comment="delete_expired",
+            limit=_BATCH,
+        )
+        for found in batch:
+            done = await delete(backend, {"_id": found["_id"], "user": found["user"]}, query)
+            removed += done.existed
+            if not done.existed:
+                kept.append(found["_id"])
+        if len(batch) < _BATCH:
+            return removed
+
+
+def ids_in(batch: Sequence[Mapping[str, Any]]) -> list[int]:
+    """The conversation ids of documents."""
+    return [decode_u64(found["_id"]) for found in batch]

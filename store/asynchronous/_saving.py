@@ -1,0 +1,295 @@
+"""Saving a record in hand: only what changed since it was read, on top of what others changed meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bson.int64 import Int64
+
+from convostore.schemas.conversations import Conversation, ConversationStatus
+from convostore.schemas.diff import Changes, Snapshot, diff
+from convostore.schemas.errors import NotFoundError
+from convostore.store import history, saving
+from convostore.store.appending import REPLY, needs_log_seal, needs_seal
+from convostore.store.asynchronous import _pace
+from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._blobs import store_pieces
+from convostore.store.asynchronous._once import find_recent, with_key
+from convostore.store.asynchronous._reading import read_head, read_record
+from convostore.store.asynchronous._sealing import keep_house
+from convostore.store.asynchronous._splicing import gave_up, splice
+from convostore.store.baselines import Baseline, adopt, baseline, check_queues, renew
+from convostore.store.codec import decode_u64
+from convostore.store.faults import Unclear
+from convostore.store.heads import WITHOUT_LISTS, Head, check_record_size, encode_attachment, message_count
+from convostore.store.history import HOUR_MS, Key, find_record
+from convostore.store.results import Saved
+from convostore.store.runs import NewEntry, StoredEntry, encode_entries, entries_size, numbered
+from convostore.store.splicing import Splice
+
+__all__ = ["save"]
+
+_CALL = "save"
+
+
+@dataclass(frozen=True, slots=True)
+class _Update:
+    """One save as one update: what it does to the record's members, the messages it puts in place, its key."""
+
+    now: int
+    key: Key
+    splice: tuple[int, int] | None = None
+    entries: tuple[NewEntry, ...] = ()
+    usage: Mapping[str, int] = field(default_factory=dict)
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+    pushes: Mapping[str, Any] = field(default_factory=dict)
+    attached: tuple[NewEntry, ...] = ()
+    updated_at: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """The facts of the head after a save, and all entries when they are known without reading them again."""
+
+    head: Head
+    entries: list[StoredEntry] | None
+
+
+async def save(
+    backend: AsyncBackend, record: Conversation, owner: Mapping[str, Any], *, force: bool
+) -> Saved:
+    """Store what changed; the record then holds what is stored.
+
+    Raises:
+        InvalidRecordError: it has no baseline, or a queue or a fixed member was changed.
+        ConflictError: another writer changed the same member.
+        NotFoundError: it is gone.
+        StatusError: the status may not follow.
+
+    """
+    noted = baseline(record)
+    check_queues(record, noted)
+    present = Snapshot.of(record)
+    wanted = mine = diff(noted.snapshot, present)
+    if not wanted:
+        return Saved(noted.version)
+    base, rebased, doubted = noted, False, False
+    key = backend.key()
+    for attempt in backend.attempts():
+        actual = ConversationStatus(base.snapshot.value("status"))
+        changes = saving.settle_status(actual, mine, force=force)
+        if not changes:
+            adopt(record, await read_record(backend, owner, comment=_CALL))
+            return Saved(baseline(record).version, (), rebased)
+        update = _update(backend, base, changes, key)
+        done = None
+        try:
+            done = await _send(backend, owner, base, update)
+        except Unclear:
+            if backend.is_last(attempt):
+                raise
+            doubted = True
+            await _pace.pause(attempt)
+        changed = tuple(sorted(changes.fields()))
+        if done is not None and done.entries is not None and not rebased:
+            renew(record, done.head, done.entries, present, cleared=update.gone)
+            return Saved(int(done.head["version"]), changed, False)
+        stored = await read_record(backend, owner, comment=_CALL)
+        if done is not None or (doubted and await _has(backend, owner, key)):
+            adopt(record, stored)
+            return Saved(baseline(stored).version, changed, rebased)
+        if rebased:
+            if backend.is_last(attempt):
+                break
+            await _pace.pause(attempt)
+        base = baseline(stored)
+        if base.head["lineage"] != noted.head["lineage"]:
+            raise NotFoundError("conversation", record.id)
+        theirs = diff(noted.snapshot, base.snapshot)
+        mine = saving.rebase(wanted, theirs, noted.snapshot)
+        rebased = rebased or bool(theirs)
+    raise gave_up(_CALL)
+
+
+def _update(backend: AsyncBackend, base: Baseline, changes: Changes, key: Key) -> _Update:
+    """The changes as fields of one update."""
+    now = backend.now()
+    sets, gone = saving.member_updates(changes, now)
+    pushes: dict[str, Any] = {}
+    attached: list[NewEntry] = []
+    for name in ("resources", "artifacts"):
+        splice_of = changes.splices.get(name)
+        if splice_of is None:
+            continue
+        before = base.snapshot.items(name)
+        appends = splice_of.start == splice_of.stop == len(before)
+        items = list(splice_of.items) if appends else splice_of.apply(before)
+        stored = [encode_attachment(item, f"{name}[{place}]") for place, item in enumerate(items)]
+        attached += stored
+        if appends:
+            pushes[name] = {"$each": [entry.stored for entry in stored]}
+        else:
+            sets[name] = [entry.stored for entry in stored]
+    check_record_size(sets)
+    messages = changes.splices.get("messages")
+    entries: list[NewEntry] = []
+    if messages is not None:
+        entries = encode_entries(messages.items, made=now)
+    return _Update(
+        now,
+        key,
+        None if messages is None else (messages.start, messages.stop),
+        tuple(entries),
+        saving.usage_given(base.snapshot.usage, changes),
+        sets,
+        tuple(gone),
+        pushes,
+        tuple(attached),
+        saving.updated_at(changes, now),
+    )
+
+
+async def _send(
+    backend: AsyncBackend, owner: Mapping[str, Any], base: Baseline, update: _Update
+) -> _Done | None:
+    head = base.head
+    await store_pieces(backend, owner, head, update.attached, comment=_CALL)
+    if update.splice is None:
+        return await _send_members(backend, owner, base, update)
+    start, stop = update.splice
+    count = message_count(head)
+    bounds = backend.bounds
+    few = (
+        len(update.entries) <= bounds.bulk_count
+        and sum(one.size for one in update.entries) <= bounds.bulk_bytes
+    )
+    room = int(head["embedded_count"]) < bounds.hard_count and int(head["embedded_bytes"]) < bounds.hard_bytes
+    if start == stop == count and few and room:
+        return await _send_append(backend, owner, base, update)
+    return await _send_splice(backend, owner, base, update, start, stop)
+
+
+def _base_update(update: _Update) -> dict[str, Any]:
+    written: dict[str, Any] = {
+        "$inc": {"version": 1},
+        "$max": {"updated_at": update.updated_at},
+    }
+    if update.sets:
+        written["$set"] = dict(update.sets)
+    if update.gone:
+        written["$unset"] = dict.fromkeys(update.gone, "")
+    if update.pushes:
+        written["$push"] = dict(update.pushes)
+    return written
+
+
+def _guard(owner: Mapping[str, Any], base: Baseline, update: _Update) -> dict[str, Any]:
+    query = {**owner, "lineage": base.head["lineage"], "version": base.head["version"]}
+    if any(entry.pieces for entry in (*update.entries, *update.attached)):
+        query["structure"] = base.head["structure"]
+    return query
+
+
+async def _send_members(
+    backend: AsyncBackend, owner: Mapping[str, Any], base: Baseline, update: _Update
+) -> _Done | None:
+    query, written = _guard(owner, base, update), _base_update(update)
+    if update.usage:
+        record = history.usage_record(update.now, update.key, update.usage)
+        written["$push"] = {**written.get("$push", {}), "log": {"$each": [record]}}
+        written["$inc"] |= {"revision": 1}
+        written["$min"] = {"dirty": Int64(update.now // HOUR_MS)}
+        query["log.k"] = {"$ne": update.key}
+    else:
+        query, written = with_key(query, written, update.key)
+    reply = await backend.modify("conversations", query, written, REPLY, comment=_CALL)
+    return None if reply is None else _Done({**base.head, **reply}, base.entries)
+
+
+async def _send_append(
+    backend: AsyncBackend, owner: Mapping[str, Any], base: Baseline, update: _Update
+) -> _Done | None:
+    await store_pieces(backend, owner, base.head, update.entries, comment=_CALL)
+    count = len(update.entries)
+    record = history.push_record(update.now, count, key=update.key, usage=update.usage)
+    query, written = _guard(owner, base, update), _base_update(update)
+    query["log.k"] = {"$ne": update.key}
+    written["$push"] = {
+        **written.get("$push", {}),
+        "messages": {"$each": [entry.stored for entry in update.entries]},
+        "log": {"$each": [record]},
+    }
+    written["$inc"] |= {
+        "revision": 1,
+        "next_entry": Int64(count),
+        "embedded_count": count,
+        "embedded_bytes": Int64(sum(entry.size for entry in update.entries)),
+    }
+    written["$min"] = {"dirty": Int64(update.now // HOUR_MS)}
+    reply = await backend.modify("conversations", query, written, REPLY, comment=_CALL)
+    if reply is None:
+        return None
+    first = int(reply["next_entry"]) - count
+    added = [numbered(entry.stored, first + place) for place, entry in enumerate(update.entries)]
+    seal, seal_log = needs_seal(reply, count, backend.bounds), needs_log_seal(reply, backend.bounds)
+    if seal or seal_log:
+        await keep_house(backend, owner, messages=seal, log=seal_log)
+    return _Done({**base.head, **reply}, [*base.entries, *added])
+
+
+async def _send_splice(
+    backend: AsyncBackend,
+    owner: Mapping[str, Any],
+    base: Baseline,
+    update: _Update,
+    start: int,
+    stop: int,
+) -> _Done | None:
+    # A message that changed in its place keeps its id; what else is new draws one.
+    kept = [int(entry["id"]) for entry in base.entries[start:stop]]
+    ids: tuple[int | None, ...] = (None,) * len(update.entries)
+    if len(kept) == len(update.entries):
+        ids = tuple(kept)
+    count = message_count(base.head)
+    appended = history.push_record(update.now, len(update.entries), key=update.key, usage=update.usage)
+    asked = Splice(
+        start,
+        stop,
+        update.entries,
+        ids,
+        update.key,
+        update.now,
+        usage=update.usage,
+        sets=update.sets,
+        gone=update.gone,
+        pushes=update.pushes,
+        guard_version=True,
+        record=appended if start == stop == count else None,
+    )
+    done = await splice(backend, owner, base.whole_head(), asked, comment=_CALL)
+    if done is None:
+        return None
+    placed = done.placed
+    if placed.run is None or placed.segments or placed.span.first < placed.span.last:
+        return _Done({}, None)
+    head = base.head
+    facts = {
+        "version": done.version,
+        "revision": head["revision"] + 1,
+        "structure": head["structure"] + 1,
+        "next_entry": head["next_entry"] + placed.drawn,
+        "embedded_count": len(placed.run),
+        "embedded_bytes": entries_size(placed.run),
+        "status": update.sets.get("status", head["status"]),
+        "updated_at": max(decode_u64(head["updated_at"]), decode_u64(update.updated_at)),
+    }
+    sealed = count - int(head["embedded_count"])
+    return _Done({**head, **facts}, [*base.entries[:sealed], *placed.run])
+
+
+async def _has(backend: AsyncBackend, owner: Mapping[str, Any], key: Key) -> bool:
+    head = await read_head(backend, owner, WITHOUT_LISTS, comment=_CALL)
+    return find_recent(head, key) is not None or find_record(head["log"], [key]) is not None

@@ -1,0 +1,373 @@
+"""The head: the document of ``conversations``, to a record and back. Pure.
+
+Beside the record's own members it holds what the store knows of it (``storage.md`` S1):
+
+==================  ====================================================================================
+``version``         raised by every change of the record; not by seals and queues
+``revision``        change records ever made; the head's ``log`` holds ``log_start + 1`` to ``revision``
+``structure``       raised by every update that changes or removes stored entries or touches ``segments``
+``lineage``         63 random bits, given at creation
+``next_entry``      the id the next entry gets
+``embedded_count``  ``embedded_bytes``: of ``messages``, the newest run
+``segments``        the manifest of older runs
+``recent``          keys of the newest calls that leave no record in the log
+``taken``           a lease on queued texts, which lie in ``taken_steering`` and ``taken_follow_ups``
+``due``             when a worker may claim it (submitted: since when)
+``dirty``           the oldest hour not rolled up
+==================  ====================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from bson.int64 import Int64
+from bson.objectid import ObjectId
+
+from convostore.schemas.conversations import Conversation, ConversationStatus
+from convostore.schemas.entries import Entry, Source
+from convostore.schemas.errors import TooLargeError
+from convostore.schemas.json_values import JSON
+from convostore.schemas.resources import Resource
+from convostore.schemas.usage import Usage
+from convostore.store.codec import (
+    INT64_MAX,
+    decode_body,
+    decode_text,
+    decode_u64,
+    document_size,
+    encode_body,
+    encode_text,
+    encode_u64,
+)
+from convostore.store.history import HOUR_MS
+from convostore.store.layout import SCHEMA_VERSION, Limits
+from convostore.store.manifest import sealed_bytes, sealed_count
+from convostore.store.results import ConversationHead
+from convostore.store.runs import NewEntry, StoredEntry, to_entry, with_ids
+
+__all__ = [
+    "HEAD_FIELDS",
+    "LISTS",
+    "WITHOUT_LISTS",
+    "Head",
+    "conversation_head",
+    "embedded",
+    "new_head",
+    "queue_items",
+    "record_members",
+]
+
+Head: TypeAlias = dict[str, Any]
+
+LISTS: Final = ("messages", "resources", "artifacts")
+QUEUES: Final = {"steering_messages": "taken_steering", "follow_up_messages": "taken_follow_ups"}
+COUNTERS: Final = ("input_tokens", "output_tokens", "cached_tokens", "requests")
+
+_MEMBERS: Final = [
+    "user",
+    "thread",
+    "status",
+    "failed_reason",
+    "usage",
+    "steering_messages",
+    "follow_up_messages",
+    "taken",
+    "taken_steering",
+    "taken_follow_ups",
+    "child",
+    "ancestors",
+    "label",
+    "extra",
+    "extra_text",
+    "period",
+    "created_at",
+    "updated_at",
+    "source",
+    "version",
+    "revision",
+    "lineage",
+    "structure",
+    "next_entry",
+    "embedded_count",
+    "embedded_bytes",
+    "segments",
+]
+
+HEAD_FIELDS: Final[dict[str, Any]] = {
+    **dict.fromkeys(_MEMBERS, 1),
+    "messages": {"$slice": -1},
+    "opening": {"$first": "$messages"},
+    "resource_count": {"$size": {"$ifNull": ["$resources", []]}},
+    "artifact_count": {"$size": {"$ifNull": ["$artifacts", []]}},
+}
+"""What is read for a :class:`ConversationHead`: of fixed size, whatever the lists hold."""
+
+WITHOUT_LISTS: Final[dict[str, Any]] = {"messages": 0, "resources": 0, "artifacts": 0}
+"""What is read to decide how a write goes on."""
+
+
+# To the database
+
+
+def encode_attachment(resource: dict[str, JSON], path: str) -> NewEntry:
+    """A resource inside a record, given as its JSON form, as it is stored there.
+
+    One with bytes above ``Limits.INLINE`` keeps ``_id`` and a reference to pieces that lie apart.
+    """
+    id = resource["_id"]
+    body = encode_body({**resource, "_id": id if id <= INT64_MAX else 0}, path)
+    stored = {**body.fields["m"]} if "m" in body.fields else dict(body.fields)
+    return NewEntry({**stored, "_id": encode_u64(id)}, body.size, body.pieces)
+
+
+def decode_attachment(stored: Mapping[str, Any], blobs: Mapping[ObjectId, bytes]) -> Resource:
+    """The resource that :func:`encode_attachment` stored."""
+    value = decode_body(stored if "name" not in stored else {"m": dict(stored)}, blobs)
+    return Resource.model_validate({**value, "_id": decode_u64(stored["_id"])})
+
+
+def encode_extra(extra: JSON) -> dict[str, Any]:
+    """The member ``extra`` natively, or its JSON text as ``extra_text``; nothing when it is None."""
+    if extra is None:
+        return {}
+    body = encode_body(extra, "extra")
+    if body.pieces:
+        # Above the inline bound the form is only known after joining; the record's own limit follows.
+        joined = b"".join(body.pieces)
+        if len(joined) > Limits.RECORD:
+            raise TooLargeError("extra", len(joined), Limits.RECORD)
+        return {"extra": extra} if body.fields["blob"]["f"] == "m" else {"extra_text": joined.decode("ascii")}
+    return {"extra": body.fields["m"]} if "m" in body.fields else {"extra_text": body.fields["t"]}
+
+
+def encode_member(name: str, value: Any) -> dict[str, Any]:
+    """One scalar member of the record as the fields it is stored in."""
+    if name == "extra":
+        return encode_extra(value)
+    if value is None:
+        return {}
+    if name in ("child", "created_at", "updated_at", "period"):
+        return {name: encode_u64(value)}
+    if name == "ancestors":
+        return {name: [encode_u64(id) for id in value]}
+    if name == "status":
+        return {name: ConversationStatus(value).value}
+    return {name: encode_text(value)}
+
+
+def fields_of(name: str) -> tuple[str, ...]:
+    """Every field that the scalar member may be stored in, to unset it."""
+    return ("extra", "extra_text") if name == "extra" else (name,)
+
+
+def queue_item(text: str, at: int, id: ObjectId | None = None) -> dict[str, Any]:
+    """A text as it waits in a queue, with its id."""
+    return {"id": id or ObjectId(), "text": encode_text(text), "at": Int64(at)}
+
+
+def status_fields(status: ConversationStatus, now: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is set and unset when the status becomes ``status``: ``due`` follows it, a failure's reason goes."""
+    settled: dict[str, Any] = {"status": status.value}
+    gone: dict[str, Any] = {}
+    if status is ConversationStatus.SUBMITTED:
+        settled["due"] = Int64(now)
+    else:
+        gone["due"] = ""
+    if status is not ConversationStatus.FAILED:
+        gone["failed_reason"] = ""
+    return settled, gone
+
+
+def new_head(
+    record: Conversation,
+    *,
+    id: int,
+    now: int,
+    lineage: int,
+    entries: Sequence[StoredEntry],
+    size: int,
+    segments: Sequence[Mapping[str, Any]],
+    next_entry: int,
+    attachments: Mapping[str, list[dict[str, Any]]],
+    record_log: Sequence[Mapping[str, Any]],
+    source: Source | None = None,
+    unknown: Mapping[str, JSON] | None = None,
+) -> Head:
+    """The document of a conversation that is about to be created.
+
+    Raises:
+        TooLargeError: the record without its lists is above ``Limits.RECORD``.
+
+    """
+    head: Head = {"_id": encode_u64(id), "user": record.user}
+    head |= encode_member("thread", record.thread)
+    head["messages"] = list(entries)
+    head["resources"], head["artifacts"] = attachments["resources"], attachments["artifacts"]
+    head["status"] = record.status.value
+    head |= encode_member("failed_reason", record.failed_reason)
+    head["usage"] = {name: encode_u64(getattr(record.usage, name)) for name in COUNTERS}
+    for name in QUEUES:
+        texts = getattr(record, name)
+        if texts is not None:
+            head[name] = [queue_item(text, now) for text in texts]
+    for name in ("child", "ancestors", "label", "extra", "period", "created_at", "updated_at"):
+        head |= encode_member(name, getattr(record, name))
+    if source is not None:
+        head["source"] = source.to_json()
+    if unknown:
+        head |= encode_unknown(unknown)
+    if record.status is ConversationStatus.SUBMITTED:
+        head["due"] = encode_u64(record.created_at)
+    check_record_size(head)
+    hours = [row["at"] // HOUR_MS for row in record_log]
+    return head | {
+        "schema_version": SCHEMA_VERSION,
+        "version": Int64(1),
+        "revision": Int64(len(record_log)),
+        "lineage": Int64(lineage),
+        "structure": Int64(0),
+        "next_entry": Int64(next_entry),
+        "embedded_count": len(entries),
+        "embedded_bytes": Int64(size),
+        "segments": list(segments),
+        "log": list(record_log),
+        "log_start": Int64(0),
+        **({"dirty": Int64(min(hours))} if hours else {}),
+    }
+
+
+def encode_unknown(unknown: Mapping[str, JSON]) -> dict[str, Any]:
+    """Members of an import that the record has no name for, natively or as JSON text."""
+    body = encode_body(dict(unknown), "unknown")
+    if body.pieces:
+        raise TooLargeError("unknown", sum(map(len, body.pieces)), Limits.INLINE)
+    return {"unknown": body.fields["m"]} if "m" in body.fields else {"unknown_text": body.fields["t"]}
+
+
+def decode_unknown(head: Head) -> dict[str, JSON]:
+    """The members that :func:`encode_unknown` stored."""
+    found = json.loads(head["unknown_text"]) if "unknown_text" in head else head.get("unknown", {})
+    return dict(found)
+
+
+def check_record_size(head: Mapping[str, Any]) -> None:
+    """Refuse a record that is too large without its lists."""
+    size = document_size({name: value for name, value in head.items() if name not in LISTS})
+    if size > Limits.RECORD:
+        raise TooLargeError("the record without its lists", size, Limits.RECORD)
+
+
+# From the database
+
+
+def queue_items(head: Head, name: str, now: int | None = None) -> list[dict[str, Any]] | None:
+    """What waits in a queue, what is under a lease first; None when the member is absent.
+
+    Texts taken for good are gone from here; those of a lapsed lease are back.
+    """
+    waiting: list[dict[str, Any]] | None = head.get(name)
+    lease = head.get("taken")
+    if lease is None or lease.get("final"):
+        return waiting
+    return [*head.get(QUEUES[name], []), *(waiting or [])] or waiting
+
+
+def queue_texts(head: Head, name: str) -> list[str] | None:
+    """The texts of :func:`queue_items`."""
+    items = queue_items(head, name)
+    return None if items is None else [decode_text(item["text"]) for item in items]
+
+
+def extra_of(head: Head) -> JSON:
+    """The member ``extra``."""
+    return json.loads(head["extra_text"]) if "extra_text" in head else head.get("extra")
+
+
+def usage_of(head: Head) -> Usage:
+    """The counters of the head."""
+    return Usage(**{name: decode_u64(head["usage"].get(name, 0)) for name in COUNTERS})
+
+
+def source_of(head: Head) -> Source | None:
+    """Where the conversation was imported from."""
+    found = head.get("source")
+    return (
+        None
+        if found is None
+        else Source(found["format"], found["id"], found.get("file"), found.get("sha256"))
+    )
+
+
+def record_members(head: Head) -> dict[str, Any]:
+    """The record's members as Python values, without the three lists; absent ones are None."""
+    child = head.get("child")
+    failed = head.get("failed_reason")
+    return {
+        "id": decode_u64(head["_id"]),
+        "user": head["user"],
+        "thread": head.get("thread"),
+        "status": ConversationStatus(head["status"]),
+        "failed_reason": None if failed is None else decode_text(failed),
+        "usage": usage_of(head),
+        "steering_messages": queue_texts(head, "steering_messages"),
+        "follow_up_messages": queue_texts(head, "follow_up_messages"),
+        "child": None if child is None else decode_u64(child),
+        "ancestors": [decode_u64(id) for id in head["ancestors"]] if "ancestors" in head else None,
+        "label": head.get("label"),
+        "extra": extra_of(head),
+        "period": decode_u64(head["period"]),
+        "created_at": decode_u64(head["created_at"]),
+        "updated_at": decode_u64(head["updated_at"]),
+    }
+
+
+def message_count(head: Head) -> int:
+    """How many messages the conversation has."""
+    return sealed_count(head["segments"]) + int(head["embedded_count"])
+
+
+def message_bytes(head: Head) -> int:
+    """Their stored bytes."""
+    return sealed_bytes(head["segments"]) + int(head["embedded_bytes"])
+
+
+def embedded(head: Head) -> list[StoredEntry]:
+    """The embedded run, or the end of it that was read, with ids."""
+    return with_ids(head["messages"], head["next_entry"])
+
+
+def _shown(entry: StoredEntry) -> Entry | None:
+    # A head is read in one trip: an entry that lies apart is not fetched for it.
+    return None if "blob" in entry else to_entry(entry, {})
+
+
+def conversation_head(head: Head) -> ConversationHead:
+    """The head as callers see it, from what ``HEAD_FIELDS`` reads or from a whole document."""
+    members = record_members(head)
+    members["ancestors"] = tuple(members["ancestors"] or ())
+    for name in QUEUES:
+        members[name] = tuple(members[name] or ())
+    run = embedded(head)
+    return ConversationHead(
+        **members,
+        version=int(head["version"]),
+        revision=int(head["revision"]),
+        message_count=message_count(head),
+        message_bytes=message_bytes(head),
+        resource_count=head.get("resource_count", len(head.get("resources", ()))),
+        artifact_count=head.get("artifact_count", len(head.get("artifacts", ()))),
+        first=_first(head),
+        last=_shown(run[-1]) if run else None,
+        source=source_of(head),
+    )
+
+
+def _first(head: Head) -> Entry | None:
+    # Of a long conversation the first entry lies in a segment, which a head's one trip does not reach.
+    opening = head["opening"] if "opening" in head else (head["messages"] or [None])[0]
+    if head["segments"] or opening is None:
+        return None
+    return _shown({"id": head["next_entry"] - head["embedded_count"], **opening})

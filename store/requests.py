@@ -1,0 +1,140 @@
+"""What a caller asked for, checked and encoded: nothing is sent before all of it is in order. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from bson.objectid import ObjectId
+
+from convostore.schemas.conversations import Conversation
+from convostore.schemas.errors import InvalidRecordError
+from convostore.schemas.json_values import JSON, image, same_json
+from convostore.schemas.resources import Resource
+from convostore.schemas.usage import COUNTERS, Usage
+from convostore.store import history, parameters
+from convostore.store.appending import Append
+from convostore.store.baselines import Baseline, baseline
+from convostore.store.codec import document_size
+from convostore.store.heads import encode_attachment
+from convostore.store.runs import NewEntry, encode_entries
+
+__all__ = ["append_request", "check_unchanged_messages", "given_usage"]
+
+UsageErrors = Literal["raise", "report"]
+
+
+def given_usage(value: Any, errors: UsageErrors) -> tuple[dict[str, int], tuple[str, ...]]:
+    """The counters given, and under ``report`` what was refused of them. None is unknown: no counters at all.
+
+    Raises:
+        InvalidRecordError: a counter is no count and ``errors`` is ``raise``.
+
+    """
+    if errors not in ("raise", "report"):
+        raise InvalidRecordError("usage_errors", "must be raise or report")
+    if value is None:
+        return {}, ()
+    try:
+        usage = Usage.checked(value)
+    except InvalidRecordError as error:
+        if errors == "raise":
+            raise
+        return {}, (str(error),)
+    return {name: getattr(usage, name) for name in COUNTERS if getattr(usage, name)}, ()
+
+
+def append_request(
+    messages: Any,
+    *,
+    now: int,
+    make_key: Callable[[], ObjectId],
+    artifacts: Sequence[Resource] | None,
+    resources: Sequence[Resource] | None,
+    usage: Mapping[str, int],
+    status: Any,
+    author: Any,
+    dialect: str | None,
+    key: Any,
+    keys: Any,
+    took: Any,
+    expected: Any,
+    unfinished: bool,
+    force: bool,
+) -> Append:
+    """One append, ready to be sent."""
+    given = parameters.messages(messages)
+    checked_key = parameters.call_key(key)
+    checked_keys = parameters.call_keys(keys, len(given))
+    if checked_key is not None and checked_keys is not None:
+        raise InvalidRecordError("keys", "give key, for the call, or keys, one a message; not both")
+    if checked_keys is not None and not checked_keys:
+        checked_keys = None
+    who = parameters.author(author)
+    wanted = None if status is None else parameters.status(status)
+    entries = encode_entries(
+        given,
+        made=now,
+        author=None if who is None else who.to_json(),
+        dialect=None if dialect is None else parameters.plain_text(dialect, "dialect", most=64),
+        unfinished=parameters.flag(unfinished, "unfinished"),
+    )
+    attached = {
+        "resources": _attached("resources", resources),
+        "artifacts": _attached("artifacts", artifacts),
+    }
+    own = checked_key is None and checked_keys is None
+    digests: tuple[int, ...] = ()
+    if checked_keys is not None:
+        digests = tuple(history.digest(message) for message in given)
+    elif checked_key is not None:
+        asked = None if wanted is None else wanted.value
+        digests = (history.digest(given, dict(usage), asked),)
+    every = [entry for found in attached.values() for entry in found]
+    return Append(
+        tuple(entries),
+        now,
+        (make_key(),) if own else checked_keys or (str(checked_key),),
+        digests,
+        checked_keys is not None,
+        None if who is None else who.to_json(),
+        usage,
+        wanted,
+        parameters.flag(force, "force"),
+        attached,
+        sum(document_size(entry.stored) for entry in every),
+        None if took is None else parameters.plain_text(took, "took"),
+        parameters.version(expected),
+        tuple(given),
+        own,
+    )
+
+
+def _attached(name: str, given: Any) -> tuple[NewEntry, ...]:
+    if given is None:
+        return ()
+    listed = given if isinstance(given, (list, tuple)) else [given]
+    for place, item in enumerate(listed):
+        if not isinstance(item, Resource):
+            raise InvalidRecordError(f"{name}[{place}]", f"must be a Resource, not a {type(item).__name__}")
+    return tuple(encode_attachment(item.to_json(), f"{name}[{place}]") for place, item in enumerate(listed))
+
+
+def check_unchanged_messages(record: Conversation) -> Baseline:
+    """The record's baseline, when its messages are as they were stored.
+
+    Raises:
+        InvalidRecordError: they were changed and not saved, or the record was never stored.
+
+    """
+    noted = baseline(record)
+    stored = noted.snapshot.lists["messages"]
+    if len(stored) == len(record.messages) and all(
+        image(message) == held for message, held in zip(record.messages, stored, strict=True)
+    ):
+        return noted
+    if same_json(noted.snapshot.items("messages"), list[JSON](record.messages)):
+        return noted
+    raise InvalidRecordError(
+        "messages", "were changed and not saved: save the record first, or append by its id"
+    )

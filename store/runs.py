@@ -1,0 +1,178 @@
+"""Runs of stored entries: how messages become entries, how entries get their ids, how a run is cut. Pure.
+
+A *stored entry* is a document ``{id?, made?, author?, dialect?, unfinished?, m | t | blob}``. Appends push
+entries without ``id``: the T trailing ones without have the ids ``next_entry - T`` to ``next_entry - 1``.
+Whoever rewrites or seals entries writes their ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from bson.objectid import ObjectId
+
+from convostore.schemas.authors import Author
+from convostore.schemas.entries import Entry
+from convostore.schemas.json_values import JSON
+from convostore.store.codec import Body, blob_of, decode_body, document_size, encode_body
+from convostore.store.layout import Bounds
+
+__all__ = [
+    "NewEntry",
+    "Segment",
+    "StoredEntry",
+    "blob_references",
+    "cut_into_segments",
+    "encode_entries",
+    "entries_size",
+    "newest_page",
+    "numbered",
+    "pieces_of",
+    "renewed",
+    "to_entry",
+    "with_ids",
+]
+
+StoredEntry: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """A message ready to be stored: its document without id, its bytes, and the pieces that lie apart."""
+
+    stored: StoredEntry
+    size: int
+    pieces: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A run of entries with ids that becomes one document of ``segments``."""
+
+    entries: tuple[StoredEntry, ...]
+    size: int
+
+
+def encode_entries(
+    messages: Sequence[JSON],
+    *,
+    made: int | Sequence[int | None] | None,
+    author: Mapping[str, Any] | None = None,
+    dialect: str | None = None,
+    unfinished: bool = False,
+    path: str = "messages",
+) -> list[NewEntry]:
+    """Each message as an entry.
+
+    Raises:
+        InvalidRecordError: JSON cannot say a message; ``index`` is its place, ``path`` leads to the value.
+
+    """
+    encoded = []
+    for index, message in enumerate(messages):
+        body = encode_body(message, f"{path}[{index}]", index=index)
+        at = made if made is None or isinstance(made, int) else made[index]
+        encoded.append(_entry(body, at, author, dialect, unfinished))
+    return encoded
+
+
+def _entry(
+    body: Body, made: int | None, author: Mapping[str, Any] | None, dialect: str | None, unfinished: bool
+) -> NewEntry:
+    facts: StoredEntry = {}
+    if made is not None:
+        facts["made"] = made
+    if author:
+        facts["author"] = dict(author)
+    if dialect is not None:
+        facts["dialect"] = dialect
+    if unfinished:
+        facts["unfinished"] = True
+    return NewEntry(facts | body.fields, body.size + document_size(facts), body.pieces)
+
+
+def with_ids(entries: Sequence[StoredEntry], next_entry: int) -> list[StoredEntry]:
+    """The end of a run (or all of it) with every id written, by the rule for trailing entries."""
+    plain = len(entries)
+    while plain and "id" not in entries[plain - 1]:
+        plain -= 1
+    first = next_entry - (len(entries) - plain)
+    return [
+        *entries[:plain],
+        *({"id": first + place, **entry} for place, entry in enumerate(entries[plain:])),
+    ]
+
+
+def numbered(entry: StoredEntry, id: int) -> StoredEntry:
+    """The entry under that id."""
+    return {"id": id, **{name: value for name, value in entry.items() if name != "id"}}
+
+
+def entries_size(entries: Iterable[StoredEntry]) -> int:
+    """Bytes of the entries in BSON, measured."""
+    return sum(document_size(entry) for entry in entries)
+
+
+def blob_references(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The references to messages that lie apart, in order."""
+    return [found for found in map(blob_of, entries) if found is not None]
+
+
+def pieces_of(entries: Iterable[NewEntry]) -> list[tuple[ObjectId, int, bytes]]:
+    """Every piece that must be stored before the entries: its blob's id, its place, its bytes."""
+    return [
+        (entry.stored["blob"]["b"], place, piece)
+        for entry in entries
+        for place, piece in enumerate(entry.pieces)
+    ]
+
+
+def renewed(entry: NewEntry) -> NewEntry:
+    """The same entry with its pieces under a new id; itself when nothing lies apart."""
+    if not entry.pieces:
+        return entry
+    reference = {**entry.stored["blob"], "b": ObjectId()}
+    return NewEntry({**entry.stored, "blob": reference}, entry.size, entry.pieces)
+
+
+def to_entry(stored: StoredEntry, blobs: Mapping[ObjectId, bytes]) -> Entry:
+    """The stored entry as callers see it; it must have its id."""
+    author = stored.get("author")
+    return Entry(
+        int(stored["id"]),
+        decode_body(stored, blobs),
+        stored.get("made"),
+        None if author is None else Author.from_json(author),
+        stored.get("dialect"),
+        stored.get("unfinished", False),
+    )
+
+
+def cut_into_segments(entries: Sequence[StoredEntry], bounds: Bounds) -> list[Segment]:
+    """The entries, which have ids, as segments within the bounds, in order."""
+    segments: list[Segment] = []
+    run: list[StoredEntry] = []
+    size = 0
+    for entry in entries:
+        grown = document_size(entry) + 16
+        if run and (size + grown > bounds.segment_bytes or len(run) >= bounds.segment_count):
+            segments.append(Segment(tuple(run), size))
+            run, size = [], 0
+        run.append(entry)
+        size += grown
+    if run:
+        segments.append(Segment(tuple(run), size))
+    return segments
+
+
+def newest_page(entries: Sequence[StoredEntry], bounds: Bounds) -> int:
+    """How many of the newest entries stay embedded in a cut: a page, or fewer when messages are large."""
+    kept, size = 0, 0
+    while kept < min(bounds.keep, len(entries)):
+        size += document_size(entries[-1 - kept])
+        if kept and size > bounds.soft_bytes // 2:
+            break
+        kept += 1
+    return kept

@@ -1,0 +1,133 @@
+"""Planning seals: older messages and older change records out of the head (``storage.md`` S3, S6). Pure.
+
+The cuts take a fixed number from the front and are guarded by ``structure`` or ``log_start`` alone, so
+appends that come in between stay. Their pipelines hold numbers and random ids, never user data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from bson.int64 import Int64
+
+from convostore.store import history
+from convostore.store.codec import document_size
+from convostore.store.heads import Head, embedded
+from convostore.store.layout import Bounds
+from convostore.store.manifest import Item
+from convostore.store.runs import StoredEntry, newest_page
+
+__all__ = [
+    "SEALABLE",
+    "change_document",
+    "log_cut",
+    "message_cut",
+    "records_to_seal",
+    "replace_manifest",
+    "run_to_seal",
+]
+
+SEALABLE: Final = {
+    name: 1
+    for name in (
+        "user",
+        "lineage",
+        "version",
+        "revision",
+        "structure",
+        "next_entry",
+        "embedded_count",
+        "embedded_bytes",
+        "segments",
+        "messages",
+        "log",
+        "log_start",
+    )
+}
+"""What a seal reads of the head."""
+
+_END: Final = 2**30
+_CHANGE_BYTES: Final = 8 * 1024 * 1024
+
+
+def run_to_seal(head: Head, bounds: Bounds) -> list[StoredEntry]:
+    """The older part of the embedded run, with ids: all but the newest page, or less when messages are
+    large.
+    """
+    run = embedded(head)
+    if len(run) < bounds.soft_count and head["embedded_bytes"] <= bounds.soft_bytes:
+        return []
+    return run[: len(run) - newest_page(run, bounds)]
+
+
+def message_cut(
+    owner: Mapping[str, Any], head: Head, count: int, items: Sequence[Item]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Move the first ``count`` embedded messages to the segments ``items``, which are stored already."""
+    size = sum(item["b"] for item in items)
+    query = {**owner, "lineage": head["lineage"], "structure": head["structure"]}
+    return query, [
+        {
+            "$set": {
+                "messages": {"$slice": ["$messages", count, _END]},
+                "segments": {"$concatArrays": ["$segments", list(items)]},
+                "embedded_count": {"$subtract": ["$embedded_count", count]},
+                "embedded_bytes": {"$max": [{"$subtract": ["$embedded_bytes", Int64(size)]}, Int64(0)]},
+                "structure": {"$add": ["$structure", 1]},
+            }
+        }
+    ]
+
+
+def replace_manifest(
+    owner: Mapping[str, Any], head: Head, manifest: Sequence[Item]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Put another manifest of the same messages in place: a merge."""
+    query = {**owner, "lineage": head["lineage"], "structure": head["structure"]}
+    return query, {"$set": {"segments": list(manifest)}, "$inc": {"structure": 1}}
+
+
+def records_to_seal(head: Head, now: int, bounds: Bounds) -> list[history.Record]:
+    """The older change records of the head, when there are enough of them."""
+    log: list[history.Record] = head["log"]
+    if len(log) <= bounds.log_soft and document_size({"log": log}) <= bounds.log_bytes:
+        return []
+    count = len(log) - bounds.log_keep
+    if len(log) < bounds.log_hard:
+        young = next((at for at, row in enumerate(log) if row["at"] > now - bounds.log_age_ms), len(log))
+        count = min(count, young)
+    chosen: list[history.Record] = []
+    size = 0
+    for record in log[: max(count, 0)]:
+        size += document_size(record)
+        if chosen and size > _CHANGE_BYTES:
+            break
+        chosen.append(record)
+    return chosen
+
+
+def change_document(conversation: Any, head: Head, records: Sequence[history.Record]) -> dict[str, Any]:
+    """The document of sealed records. Its id follows from what it holds: the same revisions are the same
+    records.
+    """
+    start = int(head["log_start"])
+    later = head["log"][len(records) :]
+    return {
+        "_id": {"c": conversation, "lin": Int64(head["lineage"]), "from": Int64(start + 1)},
+        "user": head["user"],
+        "c": conversation,
+        "lin": Int64(head["lineage"]),
+        "to": Int64(start + len(records)),
+        "next": Int64(head["next_entry"] - sum(map(history.drawn, later))),
+        "keys": [key for record in records for key in history.keys_of(record)],
+        "sums": history.hourly_sums(records),
+        "recs": list(records),
+    }
+
+
+def log_cut(owner: Mapping[str, Any], head: Head, to: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Take the records up to revision ``to``, which are stored in ``changes``, out of the head."""
+    query = {**owner, "lineage": head["lineage"], "log_start": head["log_start"]}
+    count = to - int(head["log_start"])
+    return query, [{"$set": {"log": {"$slice": ["$log", count, _END]}, "log_start": Int64(to)}}]
