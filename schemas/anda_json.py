@@ -12,7 +12,8 @@ from convostore.schemas.json_values import JSON
 
 __all__ = ["anda_text", "load_json"]
 
-_EXPONENT = re.compile(r"\d[eE][+-]\d")
+_HINT = re.compile(r"e[+-]\d")
+_EXPONENT = re.compile(r"(?:^|[\[,:])-?\d+(?:\.\d+)?e[+-]\d")
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -56,7 +57,7 @@ def anda_text(value: JSON) -> str:
     """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        if _EXPONENT.search(text):
+        if _HINT.search(text) and _EXPONENT.search(text):
             # Only an exponent is written differently by Python; a string that looks like one costs time only.
             text = _written(value)
     except RecursionError:

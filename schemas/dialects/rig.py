@@ -20,7 +20,7 @@ _SOURCED = frozenset({"image", "audio", "video", "document"})
 
 def _fits(message: Mapping[str, Any]) -> bool:
     role, content = message.get("role"), message.get("content")
-    if role not in _ROLES or any(name in message for name in _OF_OTHERS):
+    if not isinstance(role, str) or role not in _ROLES or any(name in message for name in _OF_OTHERS):
         return False
     if role == "system":
         return isinstance(content, str)
