@@ -137,6 +137,13 @@ def tidy(folder: Path, files: list[Path]) -> None:
     subprocess.run([*ruff, "format", *options, *paths], cwd=folder, check=True)
 
 
+def refuse_unknown_names(text: str, source: Path) -> None:
+    """Refuse ``AsyncX`` that the table does not know: unasync would invent a ``SyncX`` for it."""
+    for name in re.findall(r"\bAsync[A-Z]\w*", text):
+        if name not in WORDS:
+            raise NotTranslatable(f"{source}: {name} has no synchronous name in WORDS")
+
+
 def generate() -> dict[Path, str]:
     """The text of every generated file, by its path relative to the root."""
     result: dict[Path, str] = {}
@@ -146,6 +153,7 @@ def generate() -> dict[Path, str]:
             rule = Rule(f"{folder / 'from'}/", f"{folder / 'to'}/", WORDS)
             for source, target in translated_sources(pair):
                 copy, made = folder / "from" / target, folder / "to" / target
+                refuse_unknown_names((ROOT / source).read_text("utf-8"), source)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(ROOT / source, copy)
                 unasync_files([str(copy)], [rule])

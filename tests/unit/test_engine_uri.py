@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,8 +43,10 @@ def test_without_a_uri_the_environment_names_it(monkeypatch: pytest.MonkeyPatch)
     assert resolve_uri() == ("mongodb://db.example.org/agents", None)
 
 
-def test_the_default_folder_is_the_users_own() -> None:
-    assert default_folder().is_relative_to(Path.home())
+def test_the_default_folder_is_among_the_users_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    if sys.platform == "linux":
+        assert default_folder() == tmp_path / "convostore"
     assert default_folder().name == "convostore"
 
 
