@@ -72,7 +72,8 @@ class Author:
         """
         if not isinstance(value, dict):
             raise InvalidRecordError(path, "an author is an object")
-        kind, name = value.get("kind", "user"), None
+        kind: Any = value.get("kind", "user")
+        name = None
         if isinstance(kind, dict) and list(kind) == ["plugin"]:
             kind, name = "plugin", kind["plugin"]
         if kind not in ("user", "agent", "plugin", "rig") or (kind == "plugin" and not isinstance(name, str)):

@@ -32,7 +32,7 @@ __all__ = [
     "needs_seal",
 ]
 
-REPLY: Final = {
+REPLY: Final[dict[str, Any]] = {
     name: 1
     for name in (
         "user",
@@ -144,7 +144,8 @@ def command(
     query["embedded_bytes"] = {"$lt": bounds.hard_bytes}
     if asked.expected is not None:
         query["version"] = asked.expected
-    settled, gone = {}, {}
+    settled: dict[str, Any] = {}
+    gone: dict[str, Any] = {}
     increments = {
         "version": 1,
         "revision": 1,
@@ -283,7 +284,7 @@ def known_keys(asked: Append, head: Head, sealed: Sequence[Mapping[str, Any]]) -
 
 def needs_seal(head: Head, added: int, bounds: Bounds) -> bool:
     """Whether the append that made the head like this should seal: over the soft bound, and its turn."""
-    count, size = head["embedded_count"], head["embedded_bytes"]
+    count, size = int(head["embedded_count"]), int(head["embedded_bytes"])
     if count < bounds.soft_count and size <= bounds.soft_bytes:
         return False
     twice = count >= 2 * bounds.soft_count or size > 2 * bounds.soft_bytes
@@ -292,5 +293,5 @@ def needs_seal(head: Head, added: int, bounds: Bounds) -> bool:
 
 def needs_log_seal(head: Head, bounds: Bounds) -> bool:
     """Whether the append that made the head like this should seal old change records."""
-    held = head["revision"] - head["log_start"]
+    held = int(head["revision"]) - int(head["log_start"])
     return held > bounds.log_soft and held % bounds.step == 0

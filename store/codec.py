@@ -104,7 +104,7 @@ def _walk(value: JSON, depth: int) -> bool:
     if kind is str or value is None or kind is bool or kind is float:
         return True
     if kind is int:
-        return _INT64_MIN <= value <= INT64_MAX
+        return bool(_INT64_MIN <= value <= INT64_MAX)
     if depth >= _NATIVE_DEPTH:
         return False
     if kind is dict:
@@ -112,7 +112,7 @@ def _walk(value: JSON, depth: int) -> bool:
             if type(key) is not str or key in _REFERENCE_KEYS or "\0" in key or not _walk(item, depth + 1):
                 return False
         return True
-    return kind is list and all(_walk(item, depth + 1) for item in value)
+    return bool(kind is list and all(_walk(item, depth + 1) for item in value))
 
 
 def encode_body(value: JSON, path: str, *, index: int | None = None) -> Body:

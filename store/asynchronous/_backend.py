@@ -142,7 +142,8 @@ class AsyncBackend:
             cursor = self._cursor(name, query, fields, comment, sort, limit)
             return [document async for document in _pace.iterate(cursor)]
 
-        return await self._repeated(read)
+        found: list[dict[str, Any]] = await self._repeated(read)
+        return found
 
     async def stream(
         self,
@@ -189,7 +190,8 @@ class AsyncBackend:
             )
             return [document async for document in _pace.iterate(cursor)]
 
-        return await self._repeated(read)
+        found: list[dict[str, Any]] = await self._repeated(read)
+        return found
 
     # Writes
 

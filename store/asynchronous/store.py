@@ -11,7 +11,7 @@ from typing import Any, Literal
 from convostore.schemas.conversations import Conversation, ConversationDelta, ConversationStatus, baseline_of
 from convostore.schemas.entries import Entry, Page, Source
 from convostore.schemas.errors import InvalidRecordError, QueryError
-from convostore.schemas.identifiers import check_label, check_thread
+from convostore.schemas.identifiers import check_label, check_thread, check_user
 from convostore.schemas.json_values import JSON
 from convostore.schemas.resources import Resource
 from convostore.store import baselines, parameters, requests
@@ -133,7 +133,7 @@ class AsyncConversationStore:
         """The same store for one user only: no call of it takes a user or leads to another one's
         conversations.
         """
-        return AsyncUserStore(self, parameters.check_user(user))
+        return AsyncUserStore(self, check_user(user))
 
     @property
     def resources(self) -> AsyncResources:

@@ -143,7 +143,8 @@ class Backend:
             cursor = self._cursor(name, query, fields, comment, sort, limit)
             return [document for document in _pace.iterate(cursor)]
 
-        return self._repeated(read)
+        found: list[dict[str, Any]] = self._repeated(read)
+        return found
 
     def stream(
         self,
@@ -188,7 +189,8 @@ class Backend:
             cursor = _pace.settle(self.collection(name).aggregate(list(pipeline), **self._comment(comment)))
             return [document for document in _pace.iterate(cursor)]
 
-        return self._repeated(read)
+        found: list[dict[str, Any]] = self._repeated(read)
+        return found
 
     # Writes
 
