@@ -55,6 +55,10 @@ class RecordWriter:
         write = _WRITERS.get(name)
         return value if write is None else write(self, value, name)
 
+    def message(self, value: JSON, place: int) -> JSON:
+        """One message, the one at that place; the same object unless something in it cannot be said."""
+        return value if _is_plain(value) else self._json(value, f"messages[{place}]")
+
     def _user(self, value: str, path: str) -> str | bytes:
         if not Principal.is_valid(value):
             self._unsaid(path, _OPAQUE.format(kind="principals"))
@@ -100,8 +104,7 @@ class RecordWriter:
         return written
 
     def _messages(self, value: list[JSON], path: str) -> list[JSON]:
-        places = enumerate(value)
-        return [item if _is_plain(item) else self._json(item, f"{path}[{place}]") for place, item in places]
+        return [self.message(item, place) for place, item in enumerate(value)]
 
     def _extra(self, value: JSON, path: str) -> JSON:
         return value if _is_plain(value) else self._json(value, path)

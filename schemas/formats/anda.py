@@ -190,7 +190,6 @@ def write(
             continue
         yield "["
         for number, message in enumerate(messages):
-            (written,) = writer.member("messages", [message])
-            yield ("," if number else "") + anda_text(written)
+            yield ("," if number else "") + anda_text(writer.message(message, number))
         yield "]"
     yield "}\n"
