@@ -51,7 +51,9 @@ def fields_for(asked: PageRequest) -> Mapping[str, Any]:
 
 
 def window(head: Head, asked: PageRequest) -> Window:
-    """The chunks to read: those that may hold the named entry, and neighbours enough for a page beside them."""
+    """The chunks to read: those that may hold the named entry, and neighbours
+    enough for a page beside them.
+    """
     manifest: Sequence[Item] = head["segments"]
     end = len(manifest)
     sizes = [item["n"] for item in manifest] + [int(head["embedded_count"])]

@@ -121,7 +121,9 @@ def _part(splice: Splice, name: str, base: Snapshot) -> list[JSON]:
 
 
 def attachments_update(name: str, splice: Splice, items: list[Any], length: int) -> tuple[str, Any]:
-    """The operator and value that apply a splice to ``resources`` or ``artifacts``: a push when it appends."""
+    """The operator and value that apply a splice to ``resources`` or
+    ``artifacts``: a push when it appends.
+    """
     if splice.start == splice.stop == length:
         return "$push", {"$each": items}
     return "$set", items

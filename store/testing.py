@@ -1,7 +1,8 @@
 """Stores in memory, for unit tests of programs that use this library. Needs mongomock; nothing is kept.
 
-A double, not the real thing: ``CAPABILITIES["mongomock"]`` says what it can do, and everything runs one call at a
-time. What matters about concurrency and failures is to be tested on a real server, which ``embedded:`` runs.
+A double, not the real thing: ``CAPABILITIES["mongomock"]`` says what it can do, and everything runs one call
+at a time. What matters about concurrency and failures is to be tested on a real server, which ``embedded:``
+runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Carrying out a splice: what it touches is read, the new runs are stored, one guarded update makes it true."""
+"""Carrying out a splice: what it touches is read, the new runs are stored, one
+guarded update makes it true.
+"""
 
 from __future__ import annotations
 

@@ -416,7 +416,9 @@ class AsyncConversationStore:
     async def stop(
         self, id: int, *, user: str | Unset = UNSET, reason: str | None = None
     ) -> ConversationHead:
-        """Cancel a conversation that is submitted, working or idle; another stays as it is. Round trips: 1."""
+        """Cancel a conversation that is submitted, working or idle; another stays
+        as it is. Round trips: 1.
+        """
         why = parameters.reason_text(reason, "reason")
         backend, owner = await self._owner(id, user, "stop")
         with backend.call("stop"):
@@ -663,7 +665,9 @@ class AsyncConversationStore:
         since: int | None = None,
         until: int | None = None,
     ) -> AsyncIterator[ConversationHead]:
-        """The head of each, the lowest id first; a lost cursor is taken up again behind the last one given."""
+        """The head of each, the lowest id first; a lost cursor is taken up again
+        behind the last one given.
+        """
         wanted = _wanted(user, thread, status, label, since, until)
         backend = await self._opened()
         fields = None if backend.engine == "mongomock" else HEAD_FIELDS
