@@ -77,7 +77,7 @@ class _Part(BaseModel):
         for name, field in type(self).model_fields.items():
             value = getattr(self, name)
             if value is not None or field.is_required():
-                written[to_camel(name)] = write_bytes(value) if isinstance(value, bytes) else value
+                written[field.alias or name] = write_bytes(value) if isinstance(value, bytes) else value
         return written
 
 
