@@ -231,7 +231,7 @@ def test_every_hard_input_comes_back_equal() -> None:
             continue
         assert same_json(to_conversation(to_transcript(record)).messages, record.messages), row["id"]
         tried += 1
-    assert tried > 50
+    assert tried >= 50
 
 
 def test_what_a_record_says_shows_in_its_transcript() -> None:
