@@ -27,7 +27,6 @@ dialect other than rig's stays in it on the way to the record.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -41,6 +40,7 @@ from convostore.schemas.pairing import pending_calls
 from convostore.schemas.transcript import Aside, Halt, State, Transcript, TurnEnd, TurnRecord
 from convostore.schemas.transcript.codec import entry_from_json, state_from_json, state_to_json
 from convostore.schemas.transcript.entries import copy_json
+from convostore.schemas.transcript.outbox import now_ms
 from convostore.schemas.transcript.roles import is_users
 from convostore.schemas.transcript.spans import last_is_users, turns
 from convostore.schemas.translation import anda_message, rig_message
@@ -58,11 +58,7 @@ _OURS = Author.plugin("convostore")
 _TERMINAL = ("completed", "failed", "cancelled", "idle")
 
 
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def to_transcript(conversation: Conversation, *, clock: Callable[[], int] = _now_ms) -> Transcript:
+def to_transcript(conversation: Conversation, *, clock: Callable[[], int] = now_ms) -> Transcript:
     """The record's second view, with messages as rig says them; it continues no log.
 
     :func:`to_conversation` gives the equal record back.

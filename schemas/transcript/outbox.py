@@ -5,6 +5,7 @@ Also the dates in force: inside ``dated`` every record and every new entry has t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,12 @@ from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.transcript.changes import ChangeRecord
 from convostore.schemas.transcript.lineage import EMPTY
 
-__all__ = ["Outbox"]
+__all__ = ["Outbox", "now_ms"]
+
+
+def now_ms() -> int:
+    """The computer's clock, in ms since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 @dataclass(slots=True)

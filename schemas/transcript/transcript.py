@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -31,7 +30,7 @@ from convostore.schemas.transcript.entries import (
     taken_in,
 )
 from convostore.schemas.transcript.normalizing import Normalized, normalized
-from convostore.schemas.transcript.outbox import Outbox
+from convostore.schemas.transcript.outbox import Outbox, now_ms
 from convostore.schemas.transcript.reading import Reading
 from convostore.schemas.transcript.roles import stop_entry
 from convostore.schemas.transcript.splicing import Spliced, clamped, pushed, spliced, wanted_middle
@@ -41,10 +40,6 @@ from convostore.schemas.transcript.turns import TurnEnd, TurnRecord
 __all__ = ["Transcript"]
 
 R = TypeVar("R")
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 class Transcript(Reading):
@@ -66,7 +61,7 @@ class Transcript(Reading):
     """
 
     def __init__(
-        self, messages: Iterable[Message | dict[str, Any]] = (), *, clock: Callable[[], int] = _now_ms
+        self, messages: Iterable[Message | dict[str, Any]] = (), *, clock: Callable[[], int] = now_ms
     ) -> None:
         super().__init__(State())
         self._log = Outbox(clock)
@@ -79,7 +74,7 @@ class Transcript(Reading):
         *,
         lineage: int = lineages.DETACHED,
         revision: int = 0,
-        clock: Callable[[], int] = _now_ms,
+        clock: Callable[[], int] = now_ms,
     ) -> Transcript:
         """A value with that state and nothing unsaved, ``revision`` records into the log of ``lineage``."""
         made = cls(clock=clock)
@@ -88,7 +83,7 @@ class Transcript(Reading):
         return made
 
     @classmethod
-    def from_json(cls, value: JSON, *, clock: Callable[[], int] = _now_ms) -> Transcript:
+    def from_json(cls, value: JSON, *, clock: Callable[[], int] = now_ms) -> Transcript:
         """Read :meth:`to_json`'s form; the value is detached, it continues no log.
 
         Raises:
