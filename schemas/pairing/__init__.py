@@ -5,8 +5,9 @@ in the dialect of what was given.
 """
 
 from convostore.schemas.pairing.grammar import NO_RESULT, Call, CallKey
+from convostore.schemas.pairing.model_view import for_model
 from convostore.schemas.pairing.pending import answers, close_pending, pending_calls
-from convostore.schemas.pairing.repairs import Repaired, faults, for_model, pair_messages, repair, validate
+from convostore.schemas.pairing.repairs import Repaired, faults, pair_messages, repair, validate
 from convostore.schemas.pairing.steps import Fault
 from convostore.schemas.pairing.windows import matches, may_cut, window_start
 

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from convostore.schemas.json_values import JSON
-from convostore.schemas.pairing.grammar import Block, Call, CallKey, Kind, joined_texts, member, members
+from convostore.schemas.pairing.grammar import (
+    Block,
+    Call,
+    CallKey,
+    Kind,
+    joined_texts,
+    member,
+    members,
+    swapped,
+)
 
 __all__ = ["AndaGrammar"]
 
@@ -54,6 +63,19 @@ class AndaGrammar:
         """An error output for a call, as Anda's runner words one."""
         part = {"type": "ToolOutput", "name": call.name, "output": {"error": text}, "isError": True}
         return Block({**part, "callId": call.id} if call.key[0] == "id" else part, call.key)
+
+    def renames(self, call: Call) -> bool:
+        """Where it has an id: a call without one is answered by name."""
+        return call.key[0] == "id"
+
+    def renamed(self, message: JSON, call: Call, id: str) -> JSON:
+        """The message with another ``callId`` for the call."""
+        parts = swapped(_parts(message), call.part, {**call.part, "callId": id})
+        return {**members(message), "content": parts}
+
+    def answering(self, block: Block, id: str) -> Block:
+        """The output with another ``callId``."""
+        return Block({**block.part, "callId": id}, ("id", id))
 
     def results_message(self, blocks: Sequence[Block]) -> list[JSON]:
         """One message of role ``tool``."""

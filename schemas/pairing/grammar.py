@@ -12,7 +12,18 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from convostore.schemas.json_values import JSON
 
-__all__ = ["NO_RESULT", "Block", "Call", "CallKey", "Grammar", "Kind", "joined_texts", "member", "members"]
+__all__ = [
+    "NO_RESULT",
+    "Block",
+    "Call",
+    "CallKey",
+    "Grammar",
+    "Kind",
+    "joined_texts",
+    "member",
+    "members",
+    "swapped",
+]
 
 NO_RESULT = "No result provided"
 """The text of a made-up result (``spec/rig.md`` 6.1)."""
@@ -68,6 +79,15 @@ class Grammar(Protocol):
     def made_up(self, call: Call, text: str) -> Block:
         """An error result for a call."""
 
+    def renames(self, call: Call) -> bool:
+        """Whether the dialect has a place for the call's id."""
+
+    def renamed(self, message: JSON, call: Call, id: str) -> JSON:
+        """The message with another id for a call of it."""
+
+    def answering(self, block: Block, id: str) -> Block:
+        """The result with another id of its call."""
+
     def results_message(self, blocks: Sequence[Block]) -> list[JSON]:
         """Messages of their own for made-up results."""
 
@@ -100,3 +120,8 @@ def joined_texts(first: JSON, second: JSON) -> JSON:
         return f"{first}\n\n{second}"
     parts = [content if isinstance(content, list) else [content] for content in (first, second)]
     return [*parts[0], *parts[1]]
+
+
+def swapped(parts: Sequence[JSON], part: JSON, other: JSON) -> list[JSON]:
+    """The list with one of its objects, that very one, exchanged."""
+    return [other if held is part else held for held in parts]

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from convostore.schemas.json_values import JSON
-from convostore.schemas.pairing.grammar import Block, Call, CallKey, Kind, joined_texts, member, members
+from convostore.schemas.pairing.grammar import (
+    Block,
+    Call,
+    CallKey,
+    Kind,
+    joined_texts,
+    member,
+    members,
+    swapped,
+)
 
 __all__ = ["OpenAIGrammar"]
 
@@ -43,8 +52,8 @@ class OpenAIGrammar:
         return [Block(message, _result_key(message) if role in ("tool", "function") else None)]
 
     def holding(self, message: JSON, blocks: Sequence[Block]) -> JSON:
-        """The message itself: it has one piece only."""
-        return message
+        """The piece itself: a message has one only."""
+        return blocks[0].part if blocks else message
 
     def made_up(self, call: Call, text: str) -> Block:
         """A result for a call; OpenAI has no mark for errors."""
@@ -52,6 +61,19 @@ class OpenAIGrammar:
             return Block({"role": "tool", "tool_call_id": call.id, "content": text}, call.key)
         role = "function" if "function_call" in members(call.part) else "tool"
         return Block({"role": role, "name": call.name, "content": text}, call.key)
+
+    def renames(self, call: Call) -> bool:
+        """All but the ``function_call`` of old, which has no id."""
+        return "function_call" not in members(call.part)
+
+    def renamed(self, message: JSON, call: Call, id: str) -> JSON:
+        """The message with another id for the call."""
+        calls = swapped(_listed_calls(message), call.part, {**call.part, "id": id})
+        return {**members(message), "tool_calls": calls}
+
+    def answering(self, block: Block, id: str) -> Block:
+        """The result for another id."""
+        return Block({**block.part, "tool_call_id": id}, ("id", id))
 
     def results_message(self, blocks: Sequence[Block]) -> list[JSON]:
         """A message each."""

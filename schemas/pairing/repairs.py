@@ -1,10 +1,10 @@
-"""Lists of messages checked, repaired and made fit for a model (``spec/rig.md`` 6.2, 6.4). Pure."""
+"""Lists of messages checked and repaired (``spec/rig.md`` 6.2, 6.4). Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import NamedTuple
 
 from convostore.schemas.entries import Entry
@@ -13,7 +13,7 @@ from convostore.schemas.json_values import JSON
 from convostore.schemas.pairing.grammar import NO_RESULT
 from convostore.schemas.pairing.steps import Fault, Output, Piece, Source, Step, pair, steps_of
 
-__all__ = ["Repaired", "faults", "for_model", "pair_messages", "repair", "validate"]
+__all__ = ["Repaired", "faults", "merged", "pair_messages", "repair", "validate", "written"]
 
 
 class Repaired(NamedTuple):
@@ -55,7 +55,7 @@ def pair_messages(
     ``stored``: results before the first reply answer calls that the provider keeps; one an id stays.
     """
     paired = pair(steps_of(messages), stored=stored, answers=answers, text=text)
-    return Repaired(_written(paired.outputs), paired.faults)
+    return Repaired(written(paired.outputs), paired.faults)
 
 
 def repair(messages: Sequence[JSON | Entry], *, text: str = NO_RESULT) -> Repaired:
@@ -64,37 +64,23 @@ def repair(messages: Sequence[JSON | Entry], *, text: str = NO_RESULT) -> Repair
     Repairing it again changes nothing. Each message stays in its dialect.
     """
     paired = pair(steps_of(messages), text=text)
-    return Repaired(_written(_merged(paired.outputs, text)), paired.faults)
+    return Repaired(written(merged(paired.outputs, text)), paired.faults)
 
 
-def for_model(messages: Sequence[JSON | Entry], *, text: str = NO_RESULT) -> Repaired:
-    """What a provider call may be given: failed and unfinished turns left out, then repaired.
-
-    Beyond :func:`repair`, a real result that stands elsewhere is used before one is made up, and results come
-    in the order of their calls.
-    """
-    steps = steps_of(messages, for_model=True)
-    paired = pair(steps, text=text)
-    moved = _gathered(steps, paired.orphans, paired.unanswered)
-    outputs = _merged(pair(moved, text=text).outputs if moved else paired.outputs, text)
-    _order_results(outputs)
-    return Repaired(_written(outputs), paired.faults)
-
-
-def _merged(outputs: list[Output], text: str) -> list[Output]:
+def merged(outputs: list[Output], text: str) -> list[Output]:
     """Merge replies side by side and pair again, until there are none."""
     while True:
         steps: list[Step] = []
-        merged = False
+        found = False
         for output in outputs:
             step = _as_step(output)
             last = steps[-1] if steps else None
             if last is not None and last.kind == step.kind == "assistant" and step.follows_wrongly(last):
                 steps[-1] = _one_turn(last, step)
-                merged = True
+                found = True
             else:
                 steps.append(step)
-        if not merged:
+        if not found:
             return outputs
         outputs = pair(steps, text=text).outputs
 
@@ -114,63 +100,16 @@ def _one_turn(first: Step, second: Step) -> Step:
     return Step("assistant", source, (), tuple(grammar.calls(message)), second.failed)
 
 
-def _gathered(
-    steps: list[Step], orphans: list[Piece], unanswered: Iterable[tuple[Step, object]]
-) -> list[Step] | None:
-    """The steps with results moved behind the calls that lack them; none when there is nothing to move.
-
-    The first such result after the call is taken, else the last before it. A result of a turn that was left
-    out is no other call's.
-    """
-    left_out = {call.key for step in steps if step.kind == "emptied" for call in step.calls}
-    homes: dict[int, list[Piece]] = {}
-    free = [piece for piece in orphans if piece.block.result not in left_out]
-    for step, call in unanswered:
-        fits = [piece for piece in free if piece.block.result == call.key]  # type: ignore[attr-defined]
-        after = [
-            piece for piece in fits if piece.source is not None and piece.source.index > step.source.index
-        ]
-        if fits:
-            taken = after[0] if after else fits[-1]
-            free.remove(taken)
-            homes.setdefault(step.source.index, []).append(taken)
-    if not homes:
-        return None
-    gone = {id(piece) for pieces in homes.values() for piece in pieces}
-    moved: list[Step] = []
-    for step in steps:
-        left = tuple(piece for piece in step.pieces if id(piece) not in gone)
-        if left or not step.pieces:
-            moved.append(step if len(left) == len(step.pieces) else replace(step, pieces=left))
-        if step.source.index in homes and step.kind == "assistant":
-            home = homes[step.source.index]
-            moved.append(Step("user", home[0].source or step.source, tuple(home)))
-    return moved
-
-
-def _order_results(outputs: list[Output]) -> None:
-    """Put the results behind each turn into the order of its calls."""
-    for turn, answer in pairwise(outputs):
-        if turn.step is None or turn.step.kind != "assistant" or not answer.pieces:
-            continue
-        places: dict[object, int] = {}
-        for place, call in enumerate(turn.step.calls):
-            places.setdefault(call.key, place)
-        end = len(places)
-        answer.pieces.sort(
-            key=lambda piece: end if piece.block.result is None else places.get(piece.block.result, end)
-        )
-
-
-def _written(outputs: Iterable[Output]) -> list[JSON]:
-    written: list[JSON] = []
+def written(outputs: Iterable[Output]) -> list[JSON]:
+    """The outputs as messages, each in its dialect."""
+    messages: list[JSON] = []
     for output in outputs:
         if output.step is not None:
-            written.append(output.step.source.message)
+            messages.append(output.step.source.message)
             continue
         for _, group in groupby(output.pieces, key=_written_with):
-            written.extend(_message_of(list(group)))
-    return written
+            messages.extend(_message_of(list(group)))
+    return messages
 
 
 def _written_with(piece: Piece) -> object:

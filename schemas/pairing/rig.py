@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from convostore.schemas.json_values import JSON
-from convostore.schemas.pairing.grammar import Block, Call, CallKey, Kind, member, members
+from convostore.schemas.pairing.grammar import Block, Call, CallKey, Kind, member, members, swapped
 
 __all__ = ["RigGrammar"]
 
@@ -62,6 +62,19 @@ class RigGrammar:
             "is_error": True,
         }
         return Block(part, call.key)
+
+    def renames(self, call: Call) -> bool:
+        """Always."""
+        return True
+
+    def renamed(self, message: JSON, call: Call, id: str) -> JSON:
+        """The message with a provider's id for the call."""
+        part = {**call.part, "id": {"provider": {"call_id": id}}}
+        return {**members(message), "content": swapped(_parts(message), call.part, part)}
+
+    def answering(self, block: Block, id: str) -> Block:
+        """The result for a provider's id."""
+        return Block({**block.part, "call": {"provider": {"call_id": id}}}, ("id", id))
 
     def results_message(self, blocks: Sequence[Block]) -> list[JSON]:
         """One user message."""

@@ -9,6 +9,7 @@ import pytest
 from convostore.schemas import pairing
 from convostore.schemas.entries import Entry
 from convostore.schemas.json_values import same_json
+from support.transcripts import call, res
 
 Json = dict[str, Any]
 
@@ -77,6 +78,39 @@ def test_H05_ids_that_repeat_or_are_empty_pair_by_occurrence() -> None:
     assert [f.call for f in pairing.faults(right[:3])] == ["dup", ""]
     nameless = {"role": "assistant", "tool_calls": [{"name": "no_id"}]}
     assert [f.call for f in pairing.faults([ask(), nameless])] == ["no_id"]
+
+
+def test_H05_the_model_view_gives_such_calls_ids_of_their_own() -> None:
+    view = model(
+        [
+            ask(),
+            calls("dup", "x", "dup", ""),
+            tool("dup", "1"),
+            tool("", "4"),
+            tool("dup", "3"),
+            tool("x", "2"),
+        ]
+    )
+    assert [call["id"] for call in view[1]["tool_calls"]] == ["dup", "x", "dup_3", "call_4"]
+    assert view[2:] == [tool("dup", "1"), tool("x", "2"), tool("dup_3", "3"), tool("call_4", "4")]
+    nameless = {"role": "assistant", "tool_calls": [{"function": {"name": "f"}}]}
+    view = model([ask(), nameless])
+    assert view[1]["tool_calls"][0]["id"] == view[2]["tool_call_id"] == "call_1"
+
+
+def test_H05_in_anda_and_rig_too() -> None:
+    view = pairing.for_model(
+        [
+            anda("assistant", anda_call("d"), anda_call("d"), anda_call(None)),
+            anda("tool", anda_output("d"), anda_output("d"), anda_output(None)),
+        ]
+    ).messages
+    assert [[part.get("callId") for part in message["content"]] for message in view] == [
+        ["d", "d_2", None]
+    ] * 2
+    view = pairing.for_model([call("d", "d"), res("d", "d")]).messages
+    assert [part["id"]["provider"]["call_id"] for part in view[0]["content"]] == ["d", "d_2"]
+    assert [part["call"]["provider"]["call_id"] for part in view[1]["content"]] == ["d", "d_2"]
 
 
 def test_H06_results_come_in_the_order_of_their_calls() -> None:
