@@ -88,9 +88,6 @@ def to_conversation(transcript: Transcript, *, user: str | None = None) -> Conve
     return plain.model_copy(update={"extra": {TRANSCRIPT: facts}})
 
 
-# From a record
-
-
 def _plain_state(conversation: Conversation, known: dict[int, Entry] | None = None) -> State:
     """What the record alone says; ``known`` are entries that are already made, by their ids."""
     state = State()
@@ -154,9 +151,6 @@ def _outcome(state: State, status: str, reason: str | None) -> tuple[TurnEnd | N
         return TurnEnd.stopped(reason), halt_now
     last = state.entries[-1] if state.entries else None
     return TurnEnd.answered(last.id if last is not None and not is_users(last) else None), halt_now
-
-
-# From a transcript
 
 
 def _record_of(state: State) -> tuple[dict[str, JSON], dict[str, JSON]] | None:
@@ -255,9 +249,6 @@ def _derived_status(state: State, end: TurnEnd | None) -> ConversationStatus:
     if end is not None and end.how != "answered":
         return ConversationStatus.FAILED if end.how == "failed" else ConversationStatus.CANCELLED
     return ConversationStatus.COMPLETED
-
-
-# What a record cannot say
 
 
 def _facts(state: State) -> dict[str, JSON]:

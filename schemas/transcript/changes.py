@@ -6,7 +6,7 @@ messages.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -90,9 +90,16 @@ Change: TypeAlias = PushChange | SpliceChange | HaltChange | AsideChange | Reset
 class ChangeRecord:
     """A change, who made it and when (ms since 1970); no time until its writer stamps it.
 
-    ``by`` is none for extend and for rig's own changes: halts and turn records.
+    ``by`` is none for extend and for rig's own changes: halts and turn records. ``clock`` is the time in
+    ms when a live edit made it, for entries whose time no log says yet; it is neither written nor
+    compared.
     """
 
     change: Change
     by: Author | None = None
     at: int | None = None
+    clock: int | None = field(default=None, compare=False, repr=False)
+
+    def made(self) -> int | None:
+        """When its new entries were made, as far as known."""
+        return self.clock if self.at is None else self.at

@@ -33,6 +33,7 @@ __all__ = [
     "entry_to_json",
     "key_from_json",
     "key_to_json",
+    "read_halt",
     "record_from_json",
     "record_to_json",
     "state_from_json",
@@ -248,7 +249,17 @@ def _time(members: dict[str, Any], name: str, path: str) -> int | None:
 
 def _halt(members: dict[str, Any], path: str) -> Halt | None:
     value = members.get("halt")
+    return None if value is None else read_halt(value, f"{path}.halt")
+
+
+def read_halt(value: JSON, path: str) -> Halt:
+    """Read a halt.
+
+    Raises:
+        InvalidRecordError: it is none.
+
+    """
     try:
-        return None if value is None else Halt(value)
+        return Halt(value)
     except ValueError:
-        raise InvalidRecordError(f"{path}.halt", f"{ascii(value)[:80]} is no halt") from None
+        raise InvalidRecordError(path, f"{ascii(value)[:80]} is no halt") from None

@@ -22,7 +22,7 @@ from convostore.schemas.transcript.changes import (
     Halt,
     HaltChange,
 )
-from convostore.schemas.transcript.codec import record_from_json, state_from_json, state_to_json
+from convostore.schemas.transcript.codec import read_halt, record_from_json, state_from_json, state_to_json
 from convostore.schemas.transcript.entries import (
     AnyEntry,
     EntryRef,
@@ -65,6 +65,8 @@ class Transcript(Reading):
     ) -> None:
         super().__init__(State())
         self._log = Outbox(clock)
+        self.stored_as: tuple[int, str] | None = None
+        """The id and user of the conversation that a store loaded it from; no part of equality or JSON."""
         self.extend(messages)
 
     @classmethod
@@ -105,10 +107,9 @@ class Transcript(Reading):
         return f"<Transcript of {len(self)} entries, revision {self.revision()}, {unsaved} unsaved>"
 
     def _commit(self, change: Change, by: Author | None = None) -> None:
-        apply(self._state, change, self._log.now())
-        self._log.add(ChangeRecord(change, by, self._log.date))
-
-    # Entries
+        now = self._log.now()
+        apply(self._state, change, now)
+        self._log.add(ChangeRecord(change, by, self._log.date, now))
 
     def push(self, entry: AnyEntry) -> int:
         """Put an entry at the end under a new id, which is returned; an id it has is ignored.
@@ -216,16 +217,14 @@ class Transcript(Reading):
                     self._put_aside(id, aside.moved_after(report.moved[aside.after]), by)
         return report
 
-    # Halt
-
     def halt(self, halt: Halt | str = Halt.KEPT) -> bool:
         """Set the halt if the model owes an answer; whether it was set.
 
         Raises:
-            ValueError: a text that is no halt.
+            InvalidRecordError: a text that is no halt.
 
         """
-        halt = Halt(halt)
+        halt = read_halt(halt, "halt")
         owes = self.awaits_model()
         if owes:
             self._commit(HaltChange(halt))
@@ -236,8 +235,6 @@ class Transcript(Reading):
         if self._state.halt is not None:
             self._commit(HaltChange())
         return spans.last_is_users(self._state)
-
-    # Asides and turns
 
     def add_aside(self, aside: Aside) -> int:
         """Put an aside behind those already put; its id. One that is not saved makes no record.
@@ -292,8 +289,6 @@ class Transcript(Reading):
             return False
         return self.replace_aside(id, record.ended(end).aside(self._state.asides[id].after))
 
-    # Records and logs
-
     @overload
     def dated(self, at: int) -> AbstractContextManager[Transcript]: ...
     @overload
@@ -331,7 +326,8 @@ class Transcript(Reading):
 
         """
         read = record_from_json(record) if isinstance(record, dict) else record
-        apply(self._state, read.change, self._log.now() if read.at is None else read.at)
+        made = read.made()
+        apply(self._state, read.change, self._log.now() if made is None else made)
         self._log.revision += 1
 
     def reread(self, from_log: Transcript) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from convostore.schemas.authors import Author
+from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.transcript import EntryRef, Halt, NewEntry, Transcript
 from support.transcripts import P, a, call, conversation, ids, kinds, res, system, u
 
@@ -63,7 +64,7 @@ def test_T038_a_second_halt_is_none() -> None:
 
 
 def test_a_halt_of_no_kind_is_refused() -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(InvalidRecordError):
         conversation(u()).halt("paused")
 
 
