@@ -9,15 +9,18 @@ from typing import Any, Final, Literal, NamedTuple
 from bson.int64 import Int64
 
 from convostore.schemas.conversations import ConversationStatus
+from convostore.schemas.entries import Entry
 from convostore.schemas.errors import ConflictError, LeaseLostError, TooLargeError
 from convostore.schemas.json_values import JSON
+from convostore.schemas.transcript import Halt
+from convostore.schemas.transcript.roles import stop_entry
 from convostore.store import history
 from convostore.store.codec import U64_MAX, decode_u64, encode_u64
 from convostore.store.heads import Head, status_fields
 from convostore.store.history import HOUR_MS, Key
 from convostore.store.layout import Bounds, Limits
 from convostore.store.queues import LEASE_FIELDS
-from convostore.store.runs import NewEntry, renewed
+from convostore.store.runs import NewEntry, encode_entries, renewed
 from convostore.store.statuses import sources, sticks
 
 __all__ = [
@@ -98,15 +101,24 @@ class Append:
         attachments = {name: tuple(map(renewed, entries)) for name, entries in self.attachments.items()}
         return replace(self, entries=tuple(map(renewed, self.entries)), attachments=attachments)
 
-    def record(self) -> history.Record:
-        """The change record this append leaves."""
+    def record(self, halted: str | None = None) -> history.Record:
+        """The change record this append leaves; ``halted`` is the halt it clears."""
         key: Any = list(self.keys) if self.keyed_each else self.keys[0]
         digests: Any = None
         if self.digests:
             digests = list(self.digests) if self.keyed_each else self.digests[0]
-        return history.push_record(
+        record = history.push_record(
             self.now, len(self.entries), key=key, digests=digests, usage=self.usage, author=self.author
         )
+        if halted is not None:
+            record["hw"] = halted
+        return record
+
+    def behind(self, halted: str | None) -> Append:
+        """The same append; after a turn the user stopped, behind the entry that says so (rig.md 2.4)."""
+        if halted != Halt.STOPPED.value or not self.entries:
+            return self
+        return replace(self, entries=(closing_entry(self.messages[0], self.now), *self.entries))
 
     def only(self, places: Sequence[int]) -> Append:
         """The same append with only those messages, of a call keyed by message."""
@@ -117,6 +129,13 @@ class Append:
             digests=tuple(self.digests[place] for place in places),
             messages=tuple(self.messages[place] for place in places),
         )
+
+
+def closing_entry(followed_by: JSON, now: int) -> NewEntry:
+    """The STOPPED entry, in the dialect of the message behind it."""
+    stop = stop_entry(Entry(0, followed_by))
+    author = None if stop.author is None else stop.author.to_json()
+    return encode_entries([stop.message], made=now, author=author, dialect=stop.dialect)[0]
 
 
 Block = Literal["full", "status", "usage", "raced"]
@@ -142,6 +161,11 @@ def command(
     query["log.k"] = {"$ne": asked.keys[0]} if len(asked.keys) == 1 else {"$nin": list(asked.keys)}
     query["embedded_count"] = {"$lt": bounds.hard_count}
     query["embedded_bytes"] = {"$lt": bounds.hard_bytes}
+    halted = None if seen is None or not asked.entries else seen.get("halt")
+    if asked.entries:
+        # A halt is cleared by what comes next, and the record must say so: it is seen first.
+        query["halt"] = halted
+        asked = asked.behind(halted)
     if asked.expected is not None:
         query["version"] = asked.expected
     settled: dict[str, Any] = {}
@@ -170,7 +194,7 @@ def command(
             settled[path] = encode_u64(min(stored + count, U64_MAX))
     pushes: dict[str, Any] = {
         "messages": {"$each": [entry.stored for entry in asked.entries]},
-        "log": {"$each": [asked.record()]},
+        "log": {"$each": [asked.record(halted)]},
     }
     for name, items in asked.attachments.items():
         if items:
@@ -181,6 +205,8 @@ def command(
     if asked.took is not None:
         query |= {"taken.receipt": asked.took, "taken.until": {"$gt": Int64(asked.now)}}
         gone |= dict.fromkeys(LEASE_FIELDS, "")
+    if halted is not None:
+        gone["halt"] = ""
     update = {
         "$push": pushes,
         "$inc": increments,
@@ -277,7 +303,11 @@ def known_keys(asked: Append, head: Head, sealed: Sequence[Mapping[str, Any]]) -
                     reason=f"the key {key!a} was used for other content; nothing was written",
                 )
             given = history.ids_of(records, place, next_entry)
-            ids[key] = (given[number],) if isinstance(record["k"], list) else given
+            if isinstance(record["k"], list):
+                given = given[len(given) - len(record["k"]) :]  # a closing entry has no key
+                ids[key] = (given[number],)
+            else:
+                ids[key] = given[len(given) - len(asked.entries) :]
             revision = max(revision, first + place)
     return Known(ids, revision)
 

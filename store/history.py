@@ -116,6 +116,12 @@ def _facts(usage: Mapping[str, int] | None, author: Mapping[str, Any] | None) ->
     return facts
 
 
+def usage_of(record: Mapping[str, Any]) -> dict[str, int]:
+    """The counters a record gave, by their names."""
+    given = record.get("u", {})
+    return {name: decode_u64(given[short]) for name, short in _COUNTERS.items() if short in given}
+
+
 def pushed(record: Mapping[str, Any]) -> int:
     """How many messages the record pushed."""
     return 0 if "from" in record or "type" in record else int(record.get("n", 1))

@@ -55,8 +55,8 @@ class Splice:
     pushes: Mapping[str, Any] = field(default_factory=dict)
     guard: Mapping[str, Any] = field(default_factory=dict)
     guard_version: bool = False
-    record: history.Record | None = None
-    """The change record to leave instead of a splice's: that of an append."""
+    records: tuple[history.Record, ...] = ()
+    """The change records to leave instead of one of a splice: that of an append, those of a transcript."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,9 @@ def place(head: Head, splice: Splice, held: Sequence[StoredEntry], bounds: Bound
     removed = tuple(whole[first:last])
     drawn = next_entry - int(head["next_entry"])
     if not touches_run(head, splice):
-        return Placed(span, tuple(cut_into_segments(spliced, bounds)), None, removed, tuple(ids), drawn)
+        # Where ids are drawn the run gets its own written: those of trailing entries follow from the counter.
+        run = tuple(embedded(head)) if drawn or "next_entry" in splice.sets else None
+        return Placed(span, tuple(cut_into_segments(spliced, bounds)), run, removed, tuple(ids), drawn)
     front = min(sealed, first) if sealed else 0
     run = spliced[front:]
     if len(run) > bounds.hard_count or entries_size(run) > bounds.hard_bytes:
@@ -145,18 +147,7 @@ def update_for(
     query = {**owner, **splice.guard, "lineage": head["lineage"], "structure": head["structure"]}
     if placed.run is not None or placed.drawn or splice.guard_version:
         query["version"] = head["version"]
-    record = splice.record or history.splice_record(
-        splice.now,
-        splice.key,
-        splice.start,
-        splice.stop,
-        placed=placed.ids,
-        drawn=placed.drawn,
-        removed=None if bodies else placed.removed,
-        body=bodies,
-        usage=splice.usage,
-        author=splice.author,
-    )
+    records = splice.records or (_record(splice, placed, bodies),)
     sets = dict(splice.sets)
     span = placed.span
     if span.last > span.first or items:
@@ -170,8 +161,8 @@ def update_for(
     if placed.drawn:
         sets["next_entry"] = Int64(int(head["next_entry"]) + placed.drawn)
     update: dict[str, Any] = {
-        "$push": {**splice.pushes, "log": {"$each": [record]}},
-        "$inc": {**splice.adds, "version": 1, "revision": 1, "structure": 1},
+        "$push": {**splice.pushes, "log": {"$each": list(records)}},
+        "$inc": {**splice.adds, "version": 1, "revision": len(records), "structure": 1},
         "$max": {"updated_at": encode_u64(splice.now)},
         "$min": {"dirty": Int64(splice.now // HOUR_MS)},
     }
@@ -180,3 +171,18 @@ def update_for(
     if splice.gone:
         update["$unset"] = dict.fromkeys(splice.gone, "")
     return query, update
+
+
+def _record(splice: Splice, placed: Placed, bodies: Sequence[ObjectId]) -> history.Record:
+    return history.splice_record(
+        splice.now,
+        splice.key,
+        splice.start,
+        splice.stop,
+        placed=placed.ids,
+        drawn=placed.drawn,
+        removed=None if bodies else placed.removed,
+        body=bodies,
+        usage=splice.usage,
+        author=splice.author,
+    )

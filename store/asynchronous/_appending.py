@@ -108,6 +108,7 @@ async def bring_up_to_date(
     """
     noted = baseline(record)
     alone = outcome.version == noted.version + 1 and outcome.head["version"] == outcome.version
+    alone = alone and outcome.head["next_entry"] == noted.head["next_entry"] + len(asked.entries)
     if alone and not outcome.replayed and asked.took is None and len(asked.parts) == len(asked.entries):
         entries = [numbered(entry.stored, id) for entry, id in zip(asked.entries, outcome.ids, strict=True)]
         record.messages.extend(asked.messages)
@@ -167,7 +168,7 @@ async def _append_once(
     head = await backend.modify("conversations", query, update, appending.REPLY, comment=_CALL)
     if head is None:
         return None
-    added = len(asked.entries)
+    added = len(asked.entries)  # the ids of a closing entry before them are nobody's business
     seal = appending.needs_seal(head, added, backend.bounds)
     seal_log = appending.needs_log_seal(head, backend.bounds)
     if seal or seal_log:
@@ -188,6 +189,8 @@ async def _append_bulk(
     counted = {name: by for name, by in update["$inc"].items() if name.startswith(("usage.", "attachment"))}
     attached = {name: items for name, items in update["$push"].items() if name in asked.attachments}
     count = message_count(head)
+    halted = None if seen is None else seen.get("halt")
+    closed = asked.behind(halted)
     done = await splice(
         backend,
         owner,
@@ -195,8 +198,8 @@ async def _append_bulk(
         Splice(
             count,
             count,
-            asked.entries,
-            (None,) * len(asked.entries),
+            closed.entries,
+            (None,) * len(closed.entries),
             asked.keys[0],
             asked.now,
             sets=update.get("$set", {}),
@@ -204,11 +207,11 @@ async def _append_bulk(
             adds=counted,
             pushes=attached,
             guard={name: value for name, value in query.items() if name not in ours},
-            record=asked.record(),
+            records=(closed.record(halted),),
         ),
         comment=_CALL,
     )
     if done is None:
         return None
     after = await _look(backend, owner)
-    return Outcome(after, done.placed.ids, done.version)
+    return Outcome(after, done.placed.ids[len(closed.entries) - len(asked.entries) :], done.version)

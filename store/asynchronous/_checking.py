@@ -141,6 +141,8 @@ async def collect(backend: AsyncBackend, owner: Mapping[str, Any]) -> int:
     for document in await backend.find("changes", own, {"recs": 1}, comment="collect"):
         records += document["recs"]
     bodies = [body for record in records for body in record.get("body", ())]
+    if "asides_body" in head:
+        bodies.append(head["asides_body"])
     removed += await backend.delete("bodies", {**part, "_id": {"$nin": bodies}}, comment="collect")
     blobs = checking.referenced_blobs(head["messages"], head["resources"], head["artifacts"], records)
     for name, ids in (("segments", named), ("bodies", bodies)):

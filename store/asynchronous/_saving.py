@@ -11,8 +11,9 @@ from bson.int64 import Int64
 from convostore.schemas.conversations import Conversation, ConversationStatus
 from convostore.schemas.diff import Changes, Snapshot, diff
 from convostore.schemas.errors import NotFoundError
+from convostore.schemas.transcript import Halt
 from convostore.store import history, saving
-from convostore.store.appending import REPLY, needs_log_seal, needs_seal
+from convostore.store.appending import REPLY, closing_entry, needs_log_seal, needs_seal
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import store_pieces
@@ -21,7 +22,7 @@ from convostore.store.asynchronous._reading import read_head, read_record
 from convostore.store.asynchronous._sealing import keep_house
 from convostore.store.asynchronous._splicing import gave_up, splice
 from convostore.store.baselines import Baseline, adopt, baseline, check_queues, renew
-from convostore.store.codec import decode_u64
+from convostore.store.codec import decode_body, decode_u64
 from convostore.store.faults import Unclear
 from convostore.store.heads import WITHOUT_LISTS, Head, check_record_size, encode_attachment, message_count
 from convostore.store.history import HOUR_MS, Key, find_record
@@ -215,31 +216,39 @@ async def _send_append(
     backend: AsyncBackend, owner: Mapping[str, Any], base: Baseline, update: _Update
 ) -> _Done | None:
     await store_pieces(backend, owner, base.head, update.entries, comment=_CALL)
-    count = len(update.entries)
+    entries = update.entries
+    halted = base.head.get("halt")
+    if halted == Halt.STOPPED.value:
+        entries = (closing_entry(decode_body(entries[0].stored, {}), update.now), *entries)
+    count = len(entries)
     record = history.push_record(update.now, count, key=update.key, usage=update.usage)
     query, written = _guard(owner, base, update), _base_update(update)
     query["log.k"] = {"$ne": update.key}
+    if halted is not None:
+        record["hw"] = halted
+        written["$unset"] = {**written.get("$unset", {}), "halt": ""}
     written["$push"] = {
         **written.get("$push", {}),
-        "messages": {"$each": [entry.stored for entry in update.entries]},
+        "messages": {"$each": [entry.stored for entry in entries]},
         "log": {"$each": [record]},
     }
     written["$inc"] |= {
         "revision": 1,
         "next_entry": Int64(count),
         "embedded_count": count,
-        "embedded_bytes": Int64(sum(entry.size for entry in update.entries)),
+        "embedded_bytes": Int64(sum(entry.size for entry in entries)),
     }
     written["$min"] = {"dirty": Int64(update.now // HOUR_MS)}
     reply = await backend.modify("conversations", query, written, REPLY, comment=_CALL)
     if reply is None:
         return None
     first = int(reply["next_entry"]) - count
-    added = [numbered(entry.stored, first + place) for place, entry in enumerate(update.entries)]
+    added = [numbered(entry.stored, first + place) for place, entry in enumerate(entries)]
     seal, seal_log = needs_seal(reply, count, backend.bounds), needs_log_seal(reply, backend.bounds)
     if seal or seal_log:
         await keep_house(backend, owner, messages=seal, log=seal_log)
-    return _Done({**base.head, **reply}, [*base.entries, *added])
+    facts = {name: value for name, value in {**base.head, **reply}.items() if name != "halt"}
+    return _Done(facts, [*base.entries, *added] if count == len(update.entries) else None)
 
 
 async def _send_splice(
@@ -269,7 +278,7 @@ async def _send_splice(
         gone=update.gone,
         pushes=update.pushes,
         guard_version=True,
-        record=appended if start == stop == count else None,
+        records=(appended,) if start == stop == count else (),
     )
     done = await splice(backend, owner, base.whole_head(), asked, comment=_CALL)
     if done is None:

@@ -62,7 +62,7 @@ async def splice(
     placed = splicing.place(head, asked, held, backend.bounds)
     owner = {**owner, "user": head["user"]}
     await store_pieces(backend, owner, head, asked.entries, comment=comment)
-    bodies = splicing.removed_bodies(placed.removed, head, owner["_id"])
+    bodies = [] if asked.records else splicing.removed_bodies(placed.removed, head, owner["_id"])
     await backend.insert_own("bodies", bodies, comment=comment)
     items = await store_segments(backend, owner, head, list(placed.segments))
     query, update = splicing.update_for(
@@ -82,9 +82,7 @@ async def splice(
 
 
 async def seal_up_to(backend: AsyncBackend, owner: Mapping[str, Any], head: Head, stop: int) -> None:
-    """Seal the embedded run up to position ``stop``: an edit there then commutes with the appends it lost
-    to.
-    """
+    """Seal the embedded run up to position ``stop``: an edit there then commutes with appends."""
     sealed = sealed_count(head["segments"])
     run = embedded(head)[: stop - sealed]
     if not run:

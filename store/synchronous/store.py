@@ -15,6 +15,7 @@ from convostore.schemas.errors import InvalidRecordError, QueryError
 from convostore.schemas.identifiers import check_label, check_thread, check_user
 from convostore.schemas.json_values import JSON
 from convostore.schemas.resources import Resource
+from convostore.schemas.transcript import Transcript
 from convostore.store import baselines, parameters, requests
 from convostore.store.codec import encode_u64
 from convostore.store.finding import Wanted
@@ -44,12 +45,14 @@ from convostore.store.synchronous import (
     _saving,
     _setup,
     _states,
+    _transcripts,
 )
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._connecting import Connection
 from convostore.store.synchronous._watching import Watch
 from convostore.store.synchronous.resources import Resources
 from convostore.store.synchronous.users import UserStore
+from convostore.store.timeline import Revision
 
 __all__ = ["ConversationStore"]
 
@@ -550,6 +553,96 @@ class ConversationStore:
         backend = self._opened()
         with backend.call("delete_expired"):
             return _removing.delete_expired(backend, owner, cutoff, basis, named)
+
+    # The transcript and its past
+
+    def transcript(self, id: int, *, user: str | Unset = UNSET) -> Transcript:
+        """The conversation as a transcript that continues its log: entries, asides, turns, halt.
+
+        Round trips: 1, +1 with older messages, +1 with large ones or many asides.
+        """
+        backend, owner = self._owner(id, user, "transcript")
+        with backend.call("transcript"):
+            return _transcripts.load(backend, owner, comment="transcript")
+
+    def save_transcript(
+        self, transcript: Transcript, id: int | None = None, *, user: str | Unset = UNSET
+    ) -> Saved:
+        """Append a transcript's unsaved changes, if and only if it continues the stored log.
+
+        A transcript that was loaded goes where it came from; one begun elsewhere needs the ``id`` of a
+        conversation without messages so far.
+
+        Of two that were loaded from the same log the second to be saved is refused. Afterwards it has nothing
+        unsaved and continues the log. Entries that are removed stay in history.
+
+        Raises:
+            ConflictError: the log has other changes by now, or another lineage; nothing was written.
+
+        """
+        if not isinstance(transcript, Transcript):
+            raise InvalidRecordError("transcript", f"must be a Transcript, not a {type(transcript).__name__}")
+        if id is None and transcript.stored_as is None:
+            raise InvalidRecordError("id", "the transcript was not loaded from a conversation: name one")
+        if transcript.stored_as is not None and id in (None, transcript.stored_as[0]):
+            id, stored_for = transcript.stored_as
+            user = stored_for if user is UNSET else user
+        backend, owner = self._owner(id, user, "save_transcript")
+        with backend.call("save_transcript"):
+            return _transcripts.save(backend, owner, transcript)
+
+    def history(self, id: int, *, user: str | Unset = UNSET) -> list[Revision]:
+        """Every change of the messages, the oldest first: when, by whom, what kind, which entries."""
+        backend, owner = self._owner(id, user, "history")
+        with backend.call("history"):
+            return _transcripts.revisions(backend, owner, comment="history")
+
+    def as_of(
+        self,
+        id: int,
+        revision: int | None = None,
+        *,
+        at: int | None = None,
+        user: str | Unset = UNSET,
+    ) -> Transcript:
+        """The conversation as it was at a revision, or at a time in ms; it continues nothing.
+
+        Raises:
+            QueryError: there is no such revision, or not exactly one of the two is given.
+
+        """
+        if (revision is None) == (at is None):
+            raise QueryError("revision", "give a revision or a time, one of them")
+        named = None if revision is None else parameters.offset(revision, "revision")
+        time = None if at is None else parameters.milliseconds(at, "at")
+        backend, owner = self._owner(id, user, "as_of")
+        with backend.call("as_of"):
+            if time is not None:
+                named = _transcripts.revision_at(backend, owner, time, comment="as_of")
+            assert named is not None
+            return _transcripts.as_of(backend, owner, named, comment="as_of")
+
+    def undo(self, id: int, *, user: str | Unset = UNSET) -> Saved:
+        """Take back the newest change of the messages that is in force; entries come back with their ids.
+
+        Raises:
+            QueryError: there is nothing to undo.
+
+        """
+        backend, owner = self._owner(id, user, "undo")
+        with backend.call("undo"):
+            return _transcripts.undo(backend, owner)
+
+    def redo(self, id: int, *, user: str | Unset = UNSET) -> Saved:
+        """Bring back what was last taken back, when nothing was changed since.
+
+        Raises:
+            QueryError: there is nothing to redo.
+
+        """
+        backend, owner = self._owner(id, user, "redo")
+        with backend.call("redo"):
+            return _transcripts.redo(backend, owner)
 
     # Reading messages
 

@@ -1,0 +1,303 @@
+"""Transcripts: loaded with their log's place, saved if and only if they continue it; undo and redo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bson.int64 import Int64
+from bson.objectid import ObjectId
+
+from convostore.schemas.errors import ConflictError, QueryError, TooLargeError
+from convostore.schemas.transcript import Transcript
+from convostore.store import history, timeline, transcribing
+from convostore.store.asynchronous import _pace
+from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._history import (
+    Numbered,
+    blobs_for,
+    moment_at,
+    past,
+    present,
+    records_after,
+    removed_by,
+    revision_before,
+)
+from convostore.store.asynchronous._sealing import keep_house
+from convostore.store.asynchronous._splicing import gave_up, splice
+from convostore.store.codec import decode_u64, document_size
+from convostore.store.faults import Unclear
+from convostore.store.heads import Head
+from convostore.store.results import Saved
+from convostore.store.runs import NewEntry, StoredEntry
+from convostore.store.splicing import Splice, removed_bodies
+from convostore.store.timeline import Moment, aside_fields
+
+__all__ = ["as_of", "load", "redo", "revision_at", "revisions", "save", "undo"]
+
+_ASIDES_INLINE = 16 * 1024
+_ASIDES_MOST = 12 * 1024 * 1024
+_LOOK_BACK = 256
+
+
+async def load(backend: AsyncBackend, owner: Mapping[str, Any], *, comment: str) -> Transcript:
+    """The conversation as a transcript that continues its log."""
+    head, moment = await present(backend, owner, comment=comment)
+    blobs = await blobs_for(backend, owner, head, moment, comment=comment)
+    transcript = Transcript.of_state(
+        timeline.state_of(moment, blobs),
+        lineage=int(head["lineage"]),
+        revision=int(head["revision"]),
+        clock=backend.clock,
+    )
+    transcript.stored_as = (decode_u64(head["_id"]), head["user"])
+    return transcript
+
+
+async def as_of(
+    backend: AsyncBackend, owner: Mapping[str, Any], revision: int, *, comment: str
+) -> Transcript:
+    """The conversation as it was at a revision; it continues nothing."""
+    head, moment = await moment_at(backend, owner, revision, comment=comment)
+    blobs = await blobs_for(backend, owner, head, moment, comment=comment)
+    return Transcript.of_state(timeline.state_of(moment, blobs), revision=revision, clock=backend.clock)
+
+
+async def revisions(
+    backend: AsyncBackend, owner: Mapping[str, Any], *, comment: str
+) -> list[timeline.Revision]:
+    """Every record as history shows it, oldest first."""
+    head, records = await past(backend, owner, comment=comment)
+    after = int(head["next_entry"])
+    found = []
+    for number, record in reversed(records):
+        found.append(timeline.revision_of(number, record, after))
+        after -= history.drawn(record)
+    return found[::-1]
+
+
+async def revision_at(backend: AsyncBackend, owner: Mapping[str, Any], time: int, *, comment: str) -> int:
+    """The revision that was in force at a time."""
+    _, records = await past(backend, owner, comment=comment)
+    return revision_before(records, time)
+
+
+async def save(backend: AsyncBackend, owner: Mapping[str, Any], transcript: Transcript) -> Saved:
+    """Append a transcript's unsaved changes if it continues the stored log.
+
+    Raises:
+        ConflictError: it does not; nothing was written.
+
+    """
+    unsaved = transcript.unsaved()
+    key = backend.key()
+    keys = [key, *(backend.key() for _ in unsaved[1:])]
+    for attempt in backend.attempts():
+        head, moment = await present(backend, owner, comment="save_transcript")
+        lineage, revision = int(head["lineage"]), int(head["revision"])
+        if history.find_record(head["log"], [key]) is not None:
+            transcript.take_unsaved()
+            transcript.continue_log(lineage, revision)
+            return Saved(int(head["version"]), ("messages",))
+        if not transcript.continues(lineage, revision):
+            raise ConflictError(
+                "revision",
+                expected=transcript.revision() - len(unsaved),
+                actual=revision,
+                reason="the transcript does not continue the stored log, which is at revision "
+                f"{revision}; load it again and repeat the changes",
+            )
+        if not unsaved:
+            return Saved(int(head["version"]))
+        folded = transcribing.fold(moment, unsaved, backend.now(), keys)
+        try:
+            version = await write(
+                backend, owner, head, moment, folded.moment, folded.records, folded.fresh, folded.removed
+            )
+        except Unclear:
+            if backend.is_last(attempt):
+                raise
+            version = None
+        if version is not None:
+            transcript.take_unsaved()
+            transcript.continue_log(lineage, revision + len(folded.records))
+            return Saved(version, ("messages",))
+        await _pace.pause(attempt)
+    raise gave_up("save_transcript")
+
+
+async def write(
+    backend: AsyncBackend,
+    owner: Mapping[str, Any],
+    head: Head,
+    before: Moment,
+    after: Moment,
+    records: Sequence[history.Record],
+    fresh: Mapping[int, NewEntry],
+    removed: Mapping[int, list[StoredEntry]],
+) -> int | None:
+    """Make ``after`` of ``before``, the state of ``head``, and leave the records; the version it made.
+
+    None when another writer came in between. ``fresh`` holds new entries with their pieces, ``removed`` the
+    entries each record takes out.
+    """
+    comment = "save_transcript"
+    owner = {**owner, "user": head["user"]}
+    await _keep_removed(backend, owner, head, records, removed)
+    sets: dict[str, Any] = {"next_entry": Int64(after.next_entry)}
+    gone: list[str] = []
+    if after.halt is None:
+        gone.append("halt")
+    else:
+        sets["halt"] = after.halt
+    if after.asides != before.asides:
+        await _place_asides(backend, owner, head, after, sets, gone)
+    start, stop, placed = transcribing.span_between(before.entries, after.entries)
+    entries = tuple(
+        NewEntry(entry, document_size(entry), fresh[entry["id"]].pieces if entry["id"] in fresh else ())
+        for entry in placed
+    )
+    done = await splice(
+        backend,
+        owner,
+        {**head, "messages": before.entries[len(before.entries) - int(head["embedded_count"]) :]},
+        Splice(
+            start,
+            stop,
+            entries,
+            tuple(int(entry["id"]) for entry in placed),
+            records[0]["k"],
+            int(records[-1]["at"]),
+            sets=sets,
+            gone=gone,
+            guard={"revision": head["revision"]},
+            guard_version=True,
+            records=tuple(records),
+        ),
+        comment=comment,
+    )
+    if done is None:
+        return None
+    if "asides_body" in gone or ("asides_body" in sets and "asides_body" in head):
+        old = {"user": owner["user"], "c": owner["_id"], "_id": head.get("asides_body")}
+        await backend.delete("bodies", old, comment=comment)
+    held = int(head["revision"]) + len(records) - int(head["log_start"])
+    if held > backend.bounds.log_soft or len(before.entries) < len(after.entries):
+        await keep_house(backend, owner, messages=True, log=held > backend.bounds.log_soft)
+    return done.version
+
+
+async def _keep_removed(
+    backend: AsyncBackend,
+    owner: Mapping[str, Any],
+    head: Head,
+    records: Sequence[history.Record],
+    removed: Mapping[int, list[StoredEntry]],
+) -> None:
+    """Put removed entries into their records, or apart when they are large."""
+    for place, entries in removed.items():
+        if not entries:
+            continue
+        bodies = removed_bodies(entries, head, owner["_id"])
+        if bodies:
+            await backend.insert_own("bodies", bodies, comment="save_transcript")
+            records[place]["body"] = [body["_id"] for body in bodies]
+            records[place]["rmi"] = [int(entry["id"]) for entry in entries]
+        else:
+            records[place]["rm"] = entries
+
+
+async def _place_asides(
+    backend: AsyncBackend,
+    owner: Mapping[str, Any],
+    head: Head,
+    after: Moment,
+    sets: dict[str, Any],
+    gone: list[str],
+) -> None:
+    """Put the asides into the head, or apart when they are many: appends must not carry them along."""
+    rows = aside_fields(after.asides)
+    size = document_size({"asides": rows})
+    sets["next_aside"] = Int64(after.next_aside)
+    if size > _ASIDES_MOST:
+        raise TooLargeError("the asides of the conversation", size, _ASIDES_MOST)
+    if size <= _ASIDES_INLINE:
+        sets["asides"] = rows
+        gone.append("asides_body")
+        return
+    body = {
+        "_id": ObjectId(),
+        "user": owner["user"],
+        "c": owner["_id"],
+        "lin": Int64(head["lineage"]),
+        "g": head["structure"],
+        "asides": rows,
+        "e": [],
+    }
+    await backend.insert_own("bodies", [body], comment="save_transcript")
+    sets["asides_body"] = body["_id"]
+    gone.append("asides")
+
+
+async def undo(backend: AsyncBackend, owner: Mapping[str, Any]) -> Saved:
+    """Take back the newest change that is in force.
+
+    Raises:
+        QueryError: there is none.
+
+    """
+    return await _turn_back(backend, owner, "undo")
+
+
+async def redo(backend: AsyncBackend, owner: Mapping[str, Any]) -> Saved:
+    """Bring back what was last taken back, when nothing was changed since.
+
+    Raises:
+        QueryError: there is nothing.
+
+    """
+    return await _turn_back(backend, owner, "redo")
+
+
+async def _turn_back(backend: AsyncBackend, owner: Mapping[str, Any], call: str) -> Saved:
+    find = timeline.find_undo if call == "undo" else timeline.find_redo
+    key = backend.key()
+    for attempt in backend.attempts():
+        head, moment = await present(backend, owner, comment=call)
+        if history.find_record(head["log"], [key]) is not None:
+            return Saved(int(head["version"]), ("messages",))
+        number, record = await _found(backend, owner, head, find, call)
+        after = moment.copy()
+        out = await removed_by(backend, owner, head, record, comment=call)
+        timeline.go_back(after, record, out)
+        written, removed = transcribing.inverse(moment, after, record, backend.now(), key)
+        written[call] = number if call == "undo" else int(record["undo"])
+        try:
+            version = await write(
+                backend, owner, head, moment, after, [written], {}, {0: removed} if removed else {}
+            )
+        except Unclear:
+            if backend.is_last(attempt):
+                raise
+            version = None
+        if version is not None:
+            return Saved(version, ("messages",))
+        await _pace.pause(attempt)
+    raise gave_up(call)
+
+
+async def _found(
+    backend: AsyncBackend, owner: Mapping[str, Any], head: Head, find: Any, call: str
+) -> Numbered:
+    """The record that ``find`` names, looking back no further than it must."""
+    depth = _LOOK_BACK
+    while True:
+        since = max(int(head["revision"]) - depth, 0)
+        records = await records_after(backend, owner, head, since, comment=call)
+        place = find(records)
+        if place is not None:
+            if place < 0:
+                raise QueryError(call, f"there is nothing to {call}")
+            found: Numbered = records[place]
+            return found
+        depth *= 8
