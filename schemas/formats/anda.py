@@ -40,13 +40,14 @@ from convostore.schemas.formats.items import (
 )
 from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.identifiers import MAX_U64, check_user
-from convostore.schemas.json_values import JSON, dump_exact
+from convostore.schemas.json_values import JSON, dump_text
 
 __all__ = ["NAME", "fits", "looks_rendered", "read", "write"]
 
 NAME = "anda"
 _RECORD_SIGNS = frozenset(("status", "usage", "period", "resources", "artifacts"))
 _ENVELOPE_SIGNS = frozenset(("result", "Ok", "Err"))
+_STATES = frozenset(Conversation.model_fields)
 _LOSSY = "read from the view for prompts: tool calls, files, resources and usage are not in it"
 
 _Item: TypeAlias = Imported | ImportedDelta | Noticed | Refused
@@ -125,14 +126,17 @@ class _Reading:
             notes += (f"the record's own user is {record.user!a}",)
             unknown["user"] = record.user
             record = record.model_copy(update={"user": user})
-        content = hashlib.sha256(dump_exact(record.to_json_object()).encode()).hexdigest()
+        text = dump_text(record.to_json_object())
+        content = hashlib.sha256(text.encode()).hexdigest()
         return Imported(
             position=position,
             conversation=record,
             source=Source(NAME, self._identity(record, content, item.lossy), self.options.file, content),
             entries=[_facts(message) for message in record.messages],
             unknown=unknown,
+            states=frozenset({"messages"}) if item.lossy else _STATES,
             notes=notes,
+            size=len(text),
         )
 
     def _identity(self, record: Conversation, content: str, lossy: bool) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
 from convostore.schemas.entries import Entry, Source
@@ -22,6 +22,7 @@ __all__ = [
     "FORMAT_VERSION",
     "INLINE_BYTES",
     "MAX_RUN",
+    "PART_BYTES",
     "CanonicalWriter",
     "ChangesLine",
     "ConversationLine",
@@ -33,6 +34,9 @@ __all__ = [
     "ResourceBytesLine",
     "ResourceLine",
     "Trailer",
+    "count_parts",
+    "entry_json",
+    "entry_text",
 ]
 
 FORMAT = "convostore"
@@ -44,7 +48,8 @@ MAX_RUN = 1 << 20
 INLINE_BYTES = 256 << 10
 """Up to so many bytes a resource carries its content in its own line."""
 
-_PART_BYTES = 720 << 10
+PART_BYTES = 720 << 10
+"""How much of a resource's content a line of bytes carries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +86,19 @@ class ResourceBytesLine:
 
 @dataclass(frozen=True, slots=True)
 class QueuedText:
-    """A steering or follow-up text that waits, with its id."""
+    """A steering or follow-up text that waits, with its id and when it was queued, in milliseconds."""
 
     id: str
     text: str
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationLine:
     """The head of a conversation: the version 4 record without messages and queues, and what lies beside it.
 
-    ``counters`` holds the store's own figures by name; ``halt`` is ``stopped``, ``kept`` or None.
+    ``queues`` has what waits by the queue's name, each queue that the record has, be it empty. ``more``
+    holds what else the store knows of it, by name.
     """
 
     id: int
@@ -102,12 +109,10 @@ class ConversationLine:
     lineage: int
     next_entry: int
     schema_version: int
-    halt: str | None = None
     source: Source | None = None
     unknown: Mapping[str, JSON] = field(default_factory=dict)
-    steering: tuple[QueuedText, ...] = ()
-    follow_ups: tuple[QueuedText, ...] = ()
-    counters: Mapping[str, JSON] = field(default_factory=dict)
+    queues: Mapping[str, tuple[QueuedText, ...]] = field(default_factory=dict)
+    more: Mapping[str, JSON] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +165,7 @@ Line: TypeAlias = (
 class CanonicalWriter:
     """Writes the lines as they are given and counts them; who calls gives resources and conversations by id.
 
-    Every method gives whole lines as bytes, or one after the other where there may be many.
+    Every method gives a whole line as bytes, or one after the other where there may be many.
     """
 
     def __init__(self) -> None:
@@ -174,8 +179,8 @@ class CanonicalWriter:
         """The first line."""
         return self._line({"kind": "header", "format": FORMAT, "version": FORMAT_VERSION})
 
-    def resource(self, line: ResourceLine, content: Iterable[bytes] = ()) -> Iterator[bytes]:
-        """One resource; ``content`` gives its ``line.parts`` pieces, as :func:`parts_of` cuts them."""
+    def resource(self, line: ResourceLine) -> bytes:
+        """One resource; its ``line.parts`` pieces come next."""
         self._counts["resources"] += 1
         written: dict[str, JSON] = {
             "kind": "resource",
@@ -189,10 +194,12 @@ class CanonicalWriter:
             written["parts"] = line.parts
         if line.more:
             written["more"] = dict(line.more)
-        yield self._line(written)
-        for part, data in enumerate(content):
-            text = base64.b64encode(data).decode()
-            yield self._line({"kind": "resource-bytes", "id": line.id, "part": part, "data": text})
+        return self._line(written)
+
+    def resource_bytes(self, id: int, part: int, data: bytes) -> bytes:
+        """One piece of the resource's content: ``PART_BYTES``, the last one less."""
+        text = base64.b64encode(data).decode()
+        return self._line({"kind": "resource-bytes", "id": id, "part": part, "data": text})
 
     def conversation(self, line: ConversationLine) -> bytes:
         """The head of a conversation; its entries, changes and end come next."""
@@ -210,24 +217,25 @@ class CanonicalWriter:
             "record": dict(line.record),
         }
         optional: dict[str, Any] = {
-            "halt": line.halt,
             "source": line.source.to_json() if line.source else None,
             "unknown": dict(line.unknown),
-            "steering": [{"id": queued.id, "text": queued.text} for queued in line.steering],
-            "follow_ups": [{"id": queued.id, "text": queued.text} for queued in line.follow_ups],
-            "counters": dict(line.counters),
+            "queues": {name: list(map(asdict, texts)) for name, texts in line.queues.items()},
+            "more": dict(line.more),
         }
         written |= {name: value for name, value in optional.items() if value}
         return self._line(written)
 
-    def entries(self, entries: Iterable[Entry]) -> Iterator[bytes]:
-        """All entries of the conversation, in runs of at most 1 MiB that depend on the entries alone."""
-        for count, text in _runs(map(_entry, entries)):
+    def entries(self, entries: Iterable[str]) -> Iterator[bytes]:
+        """All entries of the conversation, each as :func:`entry_text` writes it, in runs of at most 1 MiB.
+
+        The runs depend on the entries alone.
+        """
+        for count, text in _runs(entries):
             self._entries += count
             yield self._text(f'{{"kind":"entries","entries":[{text}]}}')
 
-    def changes(self, changes: Iterable[JSON]) -> Iterator[bytes]:
-        """All change records of the conversation, oldest first, in runs of at most 1 MiB."""
+    def changes(self, changes: Iterable[str]) -> Iterator[bytes]:
+        """All change records of the conversation as texts of JSON, oldest first, in runs of at most 1 MiB."""
         for count, text in _runs(changes):
             self._changes += count
             yield self._text(f'{{"kind":"changes","changes":[{text}]}}')
@@ -253,28 +261,15 @@ class CanonicalWriter:
         return line
 
 
-def parts_of(content: Iterable[bytes]) -> Iterator[bytes]:
-    """The content cut into the pieces that lines of bytes carry: 720 KiB each, the last one shorter."""
-    held = bytearray()
-    for chunk in content:
-        held += chunk
-        while len(held) >= _PART_BYTES:
-            yield bytes(held[:_PART_BYTES])
-            del held[:_PART_BYTES]
-    if held:
-        yield bytes(held)
-
-
 def count_parts(size: int) -> int:
-    """How many pieces :func:`parts_of` cuts ``size`` bytes into."""
-    return -(-size // _PART_BYTES)
+    """How many lines of bytes ``size`` bytes take."""
+    return -(-size // PART_BYTES)
 
 
-def _runs(values: Iterable[JSON]) -> Iterator[tuple[int, str]]:
+def _runs(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
     waiting: list[str] = []
     size = 0
-    for value in values:
-        text = dump_exact(value)
+    for text in texts:
         if waiting and size + len(text) + len(waiting) > MAX_RUN - 64:
             yield len(waiting), ",".join(waiting)
             waiting, size = [], 0
@@ -284,7 +279,13 @@ def _runs(values: Iterable[JSON]) -> Iterator[tuple[int, str]]:
         yield len(waiting), ",".join(waiting)
 
 
-def _entry(entry: Entry) -> dict[str, JSON]:
+def entry_text(entry: Entry) -> str:
+    """An entry as it stands in a line of entries."""
+    return dump_exact(entry_json(entry))
+
+
+def entry_json(entry: Entry) -> dict[str, JSON]:
+    """An entry as a JSON object, without what says nothing."""
     written: dict[str, JSON] = {"id": entry.id}
     if entry.made is not None:
         written["made"] = entry.made

@@ -29,7 +29,7 @@ from convostore.schemas.formats.items import Refused
 from convostore.schemas.formats.json_input import lines
 from convostore.schemas.json_values import JSON, load_exact
 
-__all__ = ["read_canonical"]
+__all__ = ["read_canonical", "read_entry"]
 
 
 def read_canonical(chunks: Iterable[bytes]) -> Iterator[tuple[int, Line | Refused]]:
@@ -70,7 +70,7 @@ class _Reading:
         self._sha256 = hashlib.sha256()
         self._conversation: ConversationLine | None = None
         self._entries = self._changes = 0
-        self._last_entry = -1
+        self._entry_ids: set[int] = set()
         self._resource: ResourceLine | None = None
         self._parts = 0
         self._skipping = False
@@ -133,7 +133,7 @@ class _Reading:
         elif isinstance(line, ConversationLine):
             self._conversation = line
             self._entries = self._changes = 0
-            self._last_entry = -1
+            self._entry_ids = set()
         elif not isinstance(line, Trailer):
             self._follow_conversation(line)
 
@@ -150,9 +150,9 @@ class _Reading:
             raise _Broken("stands outside a conversation")
         if isinstance(line, EntriesLine):
             for entry in line.entries:
-                if entry.id <= self._last_entry or entry.id >= self._conversation.next_entry:
-                    raise _Broken(f"the entry id {entry.id} is out of order")
-                self._last_entry = entry.id
+                if entry.id in self._entry_ids or entry.id >= self._conversation.next_entry:
+                    raise _Broken(f"the entry id {entry.id} is there twice, or was never given")
+                self._entry_ids.add(entry.id)
             self._entries += len(line.entries)
         elif isinstance(line, ChangesLine):
             self._changes += len(line.changes)
@@ -248,6 +248,9 @@ class _Members:
         except (binascii.Error, ValueError):
             raise _Broken(f"{self._path}{name} is no base64") from None
 
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._value)
+
     def has(self, name: str) -> bool:
         return name in self._value
 
@@ -302,12 +305,10 @@ def _conversation(line: _Members) -> ConversationLine:
         lineage=line.number("lineage"),
         next_entry=line.number("next_entry"),
         schema_version=line.number("schema_version"),
-        halt=line.text("halt", None),
         source=_source(_Members(line.object("source"), "source.")) if line.has("source") else None,
         unknown=line.object("unknown", {}),
-        steering=_queue(line, "steering"),
-        follow_ups=_queue(line, "follow_ups"),
-        counters=line.object("counters", {}),
+        queues=_queues(line),
+        more=line.object("more", {}),
     )
 
 
@@ -317,24 +318,42 @@ def _source(found: _Members) -> Source:
     )
 
 
-def _queue(line: _Members, name: str) -> tuple[QueuedText, ...]:
-    return tuple(QueuedText(item.text("id"), item.text("text")) for item in line.each(name, []))
+def _queues(line: _Members) -> dict[str, tuple[QueuedText, ...]]:
+    queues = _Members(line.object("queues", {}), "queues.")
+    return {
+        name: tuple(
+            QueuedText(item.text("id"), item.text("text"), item.number("at")) for item in queues.each(name)
+        )
+        for name in queues.names()
+    }
 
 
 def _entries(line: _Members) -> EntriesLine:
-    return EntriesLine(
-        tuple(
-            Entry(
-                id=item.number("id"),
-                message=item.value("message"),
-                made=item.number("made", None),
-                author=Author.from_json(item.value("author")) if item.has("author") else None,
-                dialect=item.text("dialect", None),
-                unfinished=item.flag("unfinished"),
-            )
-            for item in line.each("entries")
-        )
+    return EntriesLine(tuple(map(_entry, line.each("entries"))))
+
+
+def _entry(item: _Members) -> Entry:
+    return Entry(
+        id=item.number("id"),
+        message=item.value("message"),
+        made=item.number("made", None),
+        author=Author.from_json(item.value("author")) if item.has("author") else None,
+        dialect=item.text("dialect", None),
+        unfinished=item.flag("unfinished"),
     )
+
+
+def read_entry(value: Mapping[str, JSON]) -> Entry:
+    """The entry that ``entry_json`` wrote.
+
+    Raises:
+        InvalidRecordError: it is none.
+
+    """
+    try:
+        return _entry(_Members(value))
+    except _Broken as error:
+        raise InvalidRecordError("entry", str(error)) from None
 
 
 def _changes(line: _Members) -> ChangesLine:

@@ -79,7 +79,9 @@ class Imported:
     source: Source
     entries: Sequence[Facts] | None = None
     unknown: Mapping[str, JSON] = field(default_factory=dict)
+    states: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)

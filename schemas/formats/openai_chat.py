@@ -23,7 +23,7 @@ from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.formats.items import Facts, Found, Imported, ReadOptions, Refused
 from convostore.schemas.formats.json_output import foreign_json
 from convostore.schemas.identifiers import check_user
-from convostore.schemas.json_values import JSON, MAX_DEPTH, dump_exact
+from convostore.schemas.json_values import JSON, MAX_DEPTH, dump_text
 
 __all__ = ["NAME", "fits", "read", "write"]
 
@@ -149,7 +149,8 @@ def _imported(
         if not _is_message(message):
             raise InvalidRecordError(f"messages[{place}]", "no chat message: it has no role", index=place)
         facts.append(Facts(_made(message, f"messages[{place}].created_at"), dialect=NAME))
-    content = hashlib.sha256(dump_exact(dict(value)).encode()).hexdigest()
+    text = dump_text(dict(value))
+    content = hashlib.sha256(text.encode()).hexdigest()
     times = [fact.made for fact in facts if fact.made is not None]
     created = _made(value, "created_at")
     if created is not None:
@@ -171,7 +172,9 @@ def _imported(
         source=Source(NAME, id if id is not None else _nth(content, seen), owned.file, content),
         entries=facts,
         unknown={name: item for name, item in value.items() if name not in named},
+        states=frozenset({"messages", "extra"}),
         notes=found.notes,
+        size=len(text),
     )
 
 

@@ -14,6 +14,7 @@ from convostore.schemas.entries import Entry, Source
 from convostore.schemas.errors import ImportFormatError, SchemaVersionError
 from convostore.schemas.formats.canonical import (
     MAX_RUN,
+    PART_BYTES,
     CanonicalWriter,
     ChangesLine,
     ConversationLine,
@@ -26,11 +27,11 @@ from convostore.schemas.formats.canonical import (
     ResourceLine,
     Trailer,
     count_parts,
-    parts_of,
+    entry_text,
 )
 from convostore.schemas.formats.canonical_reader import read_canonical
 from convostore.schemas.formats.items import Refused
-from convostore.schemas.json_values import same_json
+from convostore.schemas.json_values import dump_exact, same_json
 
 BYTES = bytes(range(256)) * 8192
 LARGE = ResourceLine(4, "alice", {"_id": 4, "tags": [], "name": "b"}, parts=count_parts(len(BYTES)))
@@ -55,12 +56,13 @@ HEADS = [
         lineage=2**62,
         next_entry=5,
         schema_version=1,
-        halt="stopped",
         source=Source("openai", "x", "f.jsonl", "00"),
         unknown={"tools": [1]},
-        steering=(QueuedText("q1", "stop"),),
-        follow_ups=(QueuedText("q2", ""), QueuedText("q3", "go")),
-        counters={"unknown_usage": 1},
+        queues={
+            "steering_messages": (QueuedText("q1", "stop", 5),),
+            "follow_up_messages": (QueuedText("q2", "\ud800", 6), QueuedText("q3", "go", 7)),
+        },
+        more={"halt": "stopped", "recent": [{"k": "a"}]},
     ),
     ConversationLine(8, "bob", {"_id": 8, "user": "bob"}, 1, 0, 1, 0, 1),
 ]
@@ -69,11 +71,14 @@ HEADS = [
 def written() -> list[bytes]:
     writer = CanonicalWriter()
     lines = [writer.header()]
-    lines += writer.resource(RESOURCES[0])
-    lines += writer.resource(LARGE, parts_of([BYTES[:5], BYTES[5:]]))
+    lines.append(writer.resource(RESOURCES[0]))
+    lines.append(writer.resource(LARGE))
+    for part in range(LARGE.parts):
+        data = BYTES[part * PART_BYTES : (part + 1) * PART_BYTES]
+        lines.append(writer.resource_bytes(LARGE.id, part, data))
     lines.append(writer.conversation(HEADS[0]))
-    lines += writer.entries(ENTRIES)
-    lines += writer.changes(CHANGES)
+    lines += writer.entries(map(entry_text, ENTRIES))
+    lines += writer.changes(map(dump_exact, CHANGES))
     lines.append(writer.end(7))
     lines.append(writer.conversation(HEADS[1]))
     lines += writer.entries([])
@@ -136,11 +141,11 @@ def test_runs_stay_within_a_mebibyte_and_do_not_depend_on_how_entries_arrive() -
     entries = [Entry(place, {"role": "user", "content": "x" * 300_000}) for place in range(10)]
     entries.insert(5, Entry(5, "y" * 2_000_000))
     entries = [Entry(place, entry.message) for place, entry in enumerate(entries)]
-    lines = list(CanonicalWriter().entries(entries))
-    assert lines == list(CanonicalWriter().entries(iter(entries)))
+    lines = list(CanonicalWriter().entries(map(entry_text, entries)))
+    assert lines == list(CanonicalWriter().entries([entry_text(entry) for entry in entries]))
     over = [line for line in lines if len(line) > MAX_RUN]
     assert len(over) == 1 and len(lines) == 5
-    assert max(map(len, CanonicalWriter().resource(LARGE, parts_of([BYTES])))) <= MAX_RUN
+    assert len(CanonicalWriter().resource_bytes(4, 0, BYTES[:PART_BYTES])) <= MAX_RUN
 
 
 @pytest.mark.parametrize("kept", range(1, 12))
@@ -211,12 +216,16 @@ def test_line_that_may_not_stand_there_is_named(line: bytes, reason: str) -> Non
     assert isinstance(error, ImportFormatError)
 
 
-@pytest.mark.parametrize("ids", [[0, 0], [1, 0], [5]])
-def test_entry_ids_must_rise_and_stay_below_the_next(ids: list[int]) -> None:
+@pytest.mark.parametrize("ids", [[0, 0], [3, 1, 3], [5]])
+def test_entry_ids_must_differ_and_stay_below_the_next(ids: list[int]) -> None:
     writer = CanonicalWriter()
-    lines = [writer.header(), writer.conversation(HEADS[0]), *writer.entries(Entry(id, 1) for id in ids)]
+    lines = [
+        writer.header(),
+        writer.conversation(HEADS[0]),
+        *writer.entries(entry_text(Entry(id, 1)) for id in ids),
+    ]
     found, _ = read_until_error(lines)
-    assert isinstance(found[-1], Refused) and "out of order" in found[-1].reason
+    assert isinstance(found[-1], Refused) and "twice" in found[-1].reason
 
 
 def test_newer_version_is_refused_with_both_numbers() -> None:
