@@ -330,6 +330,32 @@ class AsyncBackend:
                 raise faults.Unclear(error) from error
             raise
 
+    async def insert_some(
+        self, name: str, documents: Sequence[Mapping[str, Any]], *, comment: str
+    ) -> list[int]:
+        """Insert documents whose ``_id`` others may hold; the places of those that were refused for it.
+
+        Raises:
+            Unclear: any of them may have been inserted.
+
+        """
+        try:
+            await _pace.settle(
+                self.collection(name).insert_many(documents, ordered=False, **self._comment(comment))
+            )
+        except BulkWriteError as error:
+            refused = error.details["writeErrors"]
+            if any(failed["code"] != _DUPLICATE for failed in refused):
+                raise
+            if error.details["writeConcernErrors"]:
+                raise faults.Unclear(error) from error
+            return [int(failed["index"]) for failed in refused]
+        except PyMongoError as error:
+            if faults.is_unclear(error):
+                raise faults.Unclear(error) from error
+            raise
+        return []
+
     async def delete(self, name: str, query: Mapping[str, Any], *, comment: str) -> int:
         """Delete every document that fits; how many went."""
         result = await self._repeated(

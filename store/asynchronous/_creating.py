@@ -137,6 +137,21 @@ async def insert(backend: AsyncBackend, draft: Draft, id: int, *, comment: str) 
     """
     record = draft.record
     owner = {"_id": encode_u64(id), "user": record.user}
+    head, stored = await prepare(backend, draft, id, comment=comment)
+    if not await _insert_head(backend, owner, head, comment=comment):
+        await withdraw(backend, owner, draft.lineage, comment=comment)
+        raise await _conflict(backend, owner, draft)
+    await confirm(backend, head, comment=comment)
+    record.id = id
+    note(record, head, stored)
+
+
+async def prepare(
+    backend: AsyncBackend, draft: Draft, id: int, *, comment: str
+) -> tuple[Head, list[StoredEntry]]:
+    """The head that makes the draft a conversation once it is inserted; everything else is stored by this."""
+    record = draft.record
+    owner = {"_id": encode_u64(id), "user": record.user}
     facts: Head = {"user": record.user, "lineage": draft.lineage, "structure": 0}
     await store_pieces(backend, owner, facts, draft.pieces, comment=comment)
     stored: list[StoredEntry] = [numbered(entry.stored, place) for place, entry in enumerate(draft.entries)]
@@ -163,19 +178,25 @@ async def insert(backend: AsyncBackend, draft: Draft, id: int, *, comment: str) 
         source=draft.source,
         unknown=draft.unknown,
     )
-    if not await _insert_head(backend, owner, head, comment=comment):
-        await _withdraw(backend, owner, draft.lineage, comment=comment)
-        raise await _conflict(backend, owner, draft)
+    return head, stored
+
+
+async def confirm(backend: AsyncBackend, head: Head, *, comment: str) -> None:
+    """Make sure that nobody took the segments of a new conversation for leftovers before its head was there.
+
+    Raises:
+        UnavailableError: somebody did.
+
+    """
+    items = head["segments"]
     if items:
-        part = {"user": record.user, "c": owner["_id"], "_id": {"$in": [item["i"] for item in items]}}
+        part = {"user": head["user"], "c": head["_id"], "_id": {"$in": [item["i"] for item in items]}}
         found = await backend.find("segments", part, {"_id": 1}, comment=comment)
         if len(found) < len(items):
             raise UnavailableError(
-                f"{comment}: segments of conversation {id} were removed while it was made; "
-                "delete it and repeat"
+                f"{comment}: segments of conversation {decode_u64(head['_id'])} were removed while it was "
+                "made; delete it and repeat"
             )
-    record.id = id
-    note(record, head, stored)
 
 
 def _first_records(draft: Draft) -> list[history.Record]:
@@ -207,7 +228,8 @@ async def _insert_head(backend: AsyncBackend, owner: Mapping[str, Any], head: He
     return False
 
 
-async def _withdraw(backend: AsyncBackend, owner: Mapping[str, Any], lineage: int, *, comment: str) -> None:
+async def withdraw(backend: AsyncBackend, owner: Mapping[str, Any], lineage: int, *, comment: str) -> None:
+    """Delete what was stored of a conversation whose head could not be inserted."""
     query = {"user": owner["user"], "c": owner["_id"], "lin": lineage}
     for name in ("segments", "blobs"):
         await backend.delete(name, query, comment=comment)
