@@ -9,6 +9,7 @@ from typing import Any
 
 from bson.objectid import ObjectId
 
+from convostore.schemas import pairing
 from convostore.schemas.conversations import Conversation, ConversationDelta
 from convostore.schemas.entries import Entry, Page
 from convostore.schemas.errors import NotFoundError, UnavailableError
@@ -22,7 +23,15 @@ from convostore.store.codec import decode_u64
 from convostore.store.heads import Head, embedded
 from convostore.store.runs import StoredEntry, blob_references, to_entry
 
-__all__ = ["read_delta", "read_entries", "read_head", "read_page", "read_record", "read_whole"]
+__all__ = [
+    "read_delta",
+    "read_entries",
+    "read_for_model",
+    "read_head",
+    "read_page",
+    "read_record",
+    "read_whole",
+]
 
 _REREADS = 20
 
@@ -122,6 +131,30 @@ async def read_page(
                 return Page(tuple(to_entry(entry, blobs) for entry in entries), cursor)
         await _pace.pause(attempt)
     raise _moving(owner)
+
+
+async def read_for_model(
+    backend: AsyncBackend, owner: Mapping[str, Any], limit: int, before: int | None, *, comment: str
+) -> Page[Entry]:
+    """The newest entries as a provider call may be given them.
+
+    The page begins where no call is cut from its results, so it may hold more than ``limit``; failed and
+    unfinished turns are left out. A message that was repaired or made up has the id -1.
+    """
+    width = limit
+    while True:
+        asked = paging.PageRequest(width, before)
+        page = await read_page(backend, owner, asked, comment=comment)
+        entries = list(page.items)
+        start = pairing.window_start(entries, limit)
+        if start > 0 or page.cursor is None:
+            break
+        width *= 2  # a call may lie further back
+    held = {id(entry.message): entry for entry in entries[start:]}
+    given = pairing.for_model(entries[start:]).messages
+    shown = tuple(held.get(id(message)) or Entry(-1, message) for message in given)
+    more = start > 0 or page.cursor is not None
+    return Page(shown, entries[start].id if entries and more else None)
 
 
 async def read_delta(

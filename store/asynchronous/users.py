@@ -10,9 +10,11 @@ from convostore.schemas.entries import Entry, Page
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.json_values import JSON
 from convostore.schemas.resources import Resource
+from convostore.schemas.transcript import Transcript
 from convostore.store.asynchronous._watching import AsyncWatch
 from convostore.store.parameters import UNSET, Unset
 from convostore.store.results import Appended, ConversationHead, Deleted, Queued, Saved
+from convostore.store.timeline import Revision
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -238,10 +240,42 @@ class AsyncUserStore:
         return await self.__store.delete(id, user=self.__user)
 
     async def messages(
-        self, id: int, *, limit: int = 50, before: int | None = None, after: int | None = None
+        self,
+        id: int,
+        *,
+        limit: int = 50,
+        before: int | None = None,
+        after: int | None = None,
+        for_model: bool = False,
     ) -> Page[Entry]:
         """As :meth:`AsyncConversationStore.messages`."""
-        return await self.__store.messages(id, user=self.__user, limit=limit, before=before, after=after)
+        return await self.__store.messages(
+            id, user=self.__user, limit=limit, before=before, after=after, for_model=for_model
+        )
+
+    async def transcript(self, id: int) -> Transcript:
+        """As :meth:`AsyncConversationStore.transcript`."""
+        return await self.__store.transcript(id, user=self.__user)
+
+    async def save_transcript(self, transcript: Transcript, id: int | None = None) -> Saved:
+        """As :meth:`AsyncConversationStore.save_transcript`."""
+        return await self.__store.save_transcript(transcript, id, user=self.__user)
+
+    async def history(self, id: int) -> list[Revision]:
+        """As :meth:`AsyncConversationStore.history`."""
+        return await self.__store.history(id, user=self.__user)
+
+    async def as_of(self, id: int, revision: int | None = None, *, at: int | None = None) -> Transcript:
+        """As :meth:`AsyncConversationStore.as_of`."""
+        return await self.__store.as_of(id, revision, at=at, user=self.__user)
+
+    async def undo(self, id: int) -> Saved:
+        """As :meth:`AsyncConversationStore.undo`."""
+        return await self.__store.undo(id, user=self.__user)
+
+    async def redo(self, id: int) -> Saved:
+        """As :meth:`AsyncConversationStore.redo`."""
+        return await self.__store.redo(id, user=self.__user)
 
     async def entries(self, id: int, *, after: int | None = None) -> AsyncIterator[Entry]:
         """As :meth:`AsyncConversationStore.entries`."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from bson.objectid import ObjectId
 
+from convostore.schemas import pairing
 from convostore.schemas.conversations import Conversation, ConversationDelta
 from convostore.schemas.entries import Entry, Page
 from convostore.schemas.errors import NotFoundError, UnavailableError
@@ -23,7 +24,15 @@ from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._blobs import read_blobs
 from convostore.store.synchronous._splicing import read_segments
 
-__all__ = ["read_delta", "read_entries", "read_head", "read_page", "read_record", "read_whole"]
+__all__ = [
+    "read_delta",
+    "read_entries",
+    "read_for_model",
+    "read_head",
+    "read_page",
+    "read_record",
+    "read_whole",
+]
 
 _REREADS = 20
 
@@ -121,6 +130,30 @@ def read_page(
                 return Page(tuple(to_entry(entry, blobs) for entry in entries), cursor)
         _pace.pause(attempt)
     raise _moving(owner)
+
+
+def read_for_model(
+    backend: Backend, owner: Mapping[str, Any], limit: int, before: int | None, *, comment: str
+) -> Page[Entry]:
+    """The newest entries as a provider call may be given them.
+
+    The page begins where no call is cut from its results, so it may hold more than ``limit``; failed and
+    unfinished turns are left out. A message that was repaired or made up has the id -1.
+    """
+    width = limit
+    while True:
+        asked = paging.PageRequest(width, before)
+        page = read_page(backend, owner, asked, comment=comment)
+        entries = list(page.items)
+        start = pairing.window_start(entries, limit)
+        if start > 0 or page.cursor is None:
+            break
+        width *= 2  # a call may lie further back
+    held = {id(entry.message): entry for entry in entries[start:]}
+    given = pairing.for_model(entries[start:]).messages
+    shown = tuple(held.get(id(message)) or Entry(-1, message) for message in given)
+    more = start > 0 or page.cursor is not None
+    return Page(shown, entries[start].id if entries and more else None)
 
 
 def read_delta(

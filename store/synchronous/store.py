@@ -654,9 +654,13 @@ class ConversationStore:
         limit: int = 50,
         before: int | None = None,
         after: int | None = None,
+        for_model: bool = False,
     ) -> Page[Entry]:
         """A page of entries, oldest first: the newest, or those just before or after an entry's id.
 
+        ``for_model`` gives what a provider call may be given: calls and results paired and in order, results
+        that are missing made up (their entry has the id -1), failed and unfinished turns left out, and no call
+        cut from its results, for which the page may hold more than ``limit``. What is stored stays as it is.
         ``cursor`` names the entry that the next request's ``before`` (or ``after``) takes; None at the end.
         Round trips: 1 when the page lies in the newest 50, else 2.
         """
@@ -666,8 +670,12 @@ class ConversationStore:
         for value, name in ((before, "before"), (after, "after")):
             if value is not None:
                 parameters.entry_id(value, name)
+        if parameters.flag(for_model, "for_model") and after is not None:
+            raise QueryError("after", "a page for a model ends with the newest entries, or before one")
         backend, owner = self._owner(id, user, "messages")
         with backend.call("messages"):
+            if for_model:
+                return _reading.read_for_model(backend, owner, checked, before, comment="messages")
             asked = PageRequest(checked, before, after, forwards=after is not None)
             return _reading.read_page(backend, owner, asked, comment="messages")
 

@@ -11,9 +11,11 @@ from convostore.schemas.entries import Entry, Page
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.json_values import JSON
 from convostore.schemas.resources import Resource
+from convostore.schemas.transcript import Transcript
 from convostore.store.parameters import UNSET, Unset
 from convostore.store.results import Appended, ConversationHead, Deleted, Queued, Saved
 from convostore.store.synchronous._watching import Watch
+from convostore.store.timeline import Revision
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -239,10 +241,42 @@ class UserStore:
         return self.__store.delete(id, user=self.__user)
 
     def messages(
-        self, id: int, *, limit: int = 50, before: int | None = None, after: int | None = None
+        self,
+        id: int,
+        *,
+        limit: int = 50,
+        before: int | None = None,
+        after: int | None = None,
+        for_model: bool = False,
     ) -> Page[Entry]:
         """As :meth:`ConversationStore.messages`."""
-        return self.__store.messages(id, user=self.__user, limit=limit, before=before, after=after)
+        return self.__store.messages(
+            id, user=self.__user, limit=limit, before=before, after=after, for_model=for_model
+        )
+
+    def transcript(self, id: int) -> Transcript:
+        """As :meth:`ConversationStore.transcript`."""
+        return self.__store.transcript(id, user=self.__user)
+
+    def save_transcript(self, transcript: Transcript, id: int | None = None) -> Saved:
+        """As :meth:`ConversationStore.save_transcript`."""
+        return self.__store.save_transcript(transcript, id, user=self.__user)
+
+    def history(self, id: int) -> list[Revision]:
+        """As :meth:`ConversationStore.history`."""
+        return self.__store.history(id, user=self.__user)
+
+    def as_of(self, id: int, revision: int | None = None, *, at: int | None = None) -> Transcript:
+        """As :meth:`ConversationStore.as_of`."""
+        return self.__store.as_of(id, revision, at=at, user=self.__user)
+
+    def undo(self, id: int) -> Saved:
+        """As :meth:`ConversationStore.undo`."""
+        return self.__store.undo(id, user=self.__user)
+
+    def redo(self, id: int) -> Saved:
+        """As :meth:`ConversationStore.redo`."""
+        return self.__store.redo(id, user=self.__user)
 
     def entries(self, id: int, *, after: int | None = None) -> Iterator[Entry]:
         """As :meth:`ConversationStore.entries`."""
