@@ -6,24 +6,33 @@ What the other dialect has no word for is left out or kept as JSON; ``conversion
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from convostore.schemas.dialects import dialect_of, message_of
+from convostore.schemas.dialects import DIALECTS, dialect_of, message_of
+from convostore.schemas.entries import Entry
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.json_values import JSON
+from convostore.schemas.pairing import for_model
 from convostore.schemas.rig.anda_parts import anda_part, rig_part
 
-__all__ = ["anda_message", "openai_messages", "rig_message", "translated"]
+__all__ = ["anda_message", "openai_messages", "rig_message", "said_to_model", "translated"]
 
-_ROLES = {"system": "system", "developer": "system", "user": "user", "tool": "user", "assistant": "assistant"}
-_ROLES["function"] = "user"
+_RIG_ROLES = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "tool": "user",
+    "function": "user",
+    "assistant": "assistant",
+}
 
 
-def translated(messages: Iterable[JSON], dialect: str) -> list[JSON]:
+def translated(messages: Iterable[JSON | Entry], dialect: str) -> list[JSON]:
     """The messages in that dialect; those that are in it already are the same objects.
 
-    A message may become several: OpenAI has one for each tool result.
+    An entry's own dialect counts before the shape of its message. A message may become several: OpenAI
+    has one for each tool result.
 
     Raises:
         InvalidRecordError: nothing can be said in a dialect of that name.
@@ -33,10 +42,28 @@ def translated(messages: Iterable[JSON], dialect: str) -> list[JSON]:
         reason = f"{ascii(dialect)[:80]} is none of {', '.join(_WRITERS)}"
         raise InvalidRecordError("dialect", reason)
     said: list[JSON] = []
-    for message in messages:
-        of = dialect_of(message)
+    for given in messages:
+        message, of = (given.message, given.dialect) if isinstance(given, Entry) else (given, None)
+        if of not in DIALECTS:
+            of = dialect_of(message)
         said.extend([message] if of in (None, dialect) else _WRITERS[dialect](message, of))
     return said
+
+
+def said_to_model(messages: Sequence[JSON | Entry], dialect: str | None = None) -> list[JSON]:
+    """What a provider call may be given, in one dialect, or each message in its own.
+
+    As ``pairing.for_model``: paired, repaired, failed and unfinished turns left out.
+
+    Raises:
+        InvalidRecordError: nothing can be said in a dialect of that name.
+
+    """
+    shown = for_model(messages).messages
+    if dialect is None:
+        return shown
+    # Only once more, as results that were messages of their own may now be parts of one.
+    return for_model(translated(shown, dialect)).messages
 
 
 def anda_message(message: JSON, dialect: str | None = None) -> JSON:
@@ -51,12 +78,8 @@ def anda_message(message: JSON, dialect: str | None = None) -> JSON:
         read = message_of(message, dialect)
         return message if read is None else read.to_json()
     content = message.get("content")
-    parts = (
-        [anda_part(part) for part in content] if isinstance(content, list) else [anda_part(_text(content))]
-    )
-    results = bool(parts) and all(
-        isinstance(part, dict) and part.get("type") == "ToolOutput" for part in parts
-    )
+    parts = list(map(anda_part, content if isinstance(content, list) else [_text(content)]))
+    results = bool(parts) and all(_kind(part) == "ToolOutput" for part in parts)
     role = "tool" if results and message.get("role") == "user" else message.get("role")
     return {"role": role, "content": parts}
 
@@ -71,7 +94,11 @@ def rig_message(message: JSON, dialect: str | None = None) -> JSON:
     if dialect == "rig":
         return message
     said = anda_message(message, dialect)
-    role = _ROLES.get(said.get("role", "")) if isinstance(said, dict) and _is_text(said.get("role")) else None
+    role = (
+        _RIG_ROLES.get(said.get("role", ""))
+        if isinstance(said, dict) and _is_text(said.get("role"))
+        else None
+    )
     if role is None:
         return message
     content = said.get("content")
