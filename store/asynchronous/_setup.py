@@ -141,6 +141,9 @@ async def _unique_indexes(backend: AsyncBackend) -> None:
             if index.get("unique"):
                 await _pace.settle(
                     backend.collection(name).create_index(
-                        list(index["key"].items()), unique=True, name=index["name"], sparse=True
+                        list(index["key"].items()),
+                        unique=True,
+                        name=index["name"],
+                        partialFilterExpression=index["partialFilterExpression"],
                     )
                 )

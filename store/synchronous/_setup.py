@@ -142,6 +142,9 @@ def _unique_indexes(backend: Backend) -> None:
             if index.get("unique"):
                 _pace.settle(
                     backend.collection(name).create_index(
-                        list(index["key"].items()), unique=True, name=index["name"], sparse=True
+                        list(index["key"].items()),
+                        unique=True,
+                        name=index["name"],
+                        partialFilterExpression=index["partialFilterExpression"],
                     )
                 )

@@ -659,8 +659,8 @@ class ConversationStore:
         """A page of entries, oldest first: the newest, or those just before or after an entry's id.
 
         ``for_model`` gives what a provider call may be given: calls and results paired and in order, results
-        that are missing made up (their entry has the id -1), failed and unfinished turns left out, and no call
-        cut from its results, for which the page may hold more than ``limit``. What is stored stays as it is.
+        that are missing made up (their entry has the id -1), failed and unfinished turns left out, and no
+        call cut from its results, for which the page may hold more than ``limit``. What is stored stays as it is.
         ``cursor`` names the entry that the next request's ``before`` (or ``after``) takes; None at the end.
         Round trips: 1 when the page lies in the newest 50, else 2.
         """
