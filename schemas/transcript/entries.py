@@ -16,6 +16,7 @@ from convostore.schemas.authors import Author
 from convostore.schemas.entries import Entry
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.json_values import JSON, check_json, same_json
+from convostore.schemas.messages import Message as AndaMessage
 from convostore.schemas.rig import Message
 from convostore.schemas.transcript import roles
 
@@ -71,7 +72,7 @@ def parse_message_id(text: str) -> int:
 class NewEntry:
     """A message to put into a transcript, with what is known of it; it has no identity yet."""
 
-    message: JSON | Message
+    message: JSON | Message | AndaMessage
     author: Author | None = None
     dialect: str | None = None
     unfinished: bool = False
@@ -156,7 +157,7 @@ class EntryRef:
         return f"EntryRef(index={self.index}, id={self.id}, author={self.author!r}, made={self.made})"
 
 
-AnyEntry: TypeAlias = Entry | NewEntry | EntryRef | Message | dict[str, Any]
+AnyEntry: TypeAlias = Entry | NewEntry | EntryRef | Message | AndaMessage | dict[str, Any]
 """What a transcript takes as an entry: also a bare message, as a model or as its JSON object."""
 
 
@@ -179,7 +180,7 @@ def taken_in(given: AnyEntry, path: str = "entry") -> tuple[int | None, Entry]:
     if isinstance(given, NewEntry):
         fresh = Entry(-1, _message(given.message, path), None, given.author, given.dialect, given.unfinished)
         return None, fresh
-    if isinstance(given, Message | dict):
+    if isinstance(given, Message | AndaMessage | dict):
         return None, Entry(-1, _message(given, path))
     raise InvalidRecordError(path, f"a {type(given).__name__} is no entry and no message")
 
@@ -189,8 +190,8 @@ def all_taken_in(given: Iterable[AnyEntry]) -> list[tuple[int | None, Entry]]:
     return [taken_in(entry, f"entries[{place}]") for place, entry in enumerate(given)]
 
 
-def _message(message: JSON | Message, path: str) -> JSON:
-    if isinstance(message, Message):
+def _message(message: JSON | Message | AndaMessage, path: str) -> JSON:
+    if isinstance(message, Message | AndaMessage):
         message = message.to_json()
     check_json(message, f"{path}.message")
     return copy_json(message)

@@ -9,6 +9,7 @@ import pytest
 from convostore.schemas.authors import Author
 from convostore.schemas.entries import Entry
 from convostore.schemas.errors import InvalidRecordError, QueryError
+from convostore.schemas.messages import Message
 from convostore.schemas.rig import Text, UserMessage
 from convostore.schemas.transcript import (
     MessageKey,
@@ -288,7 +289,12 @@ def test_a_message_may_be_a_model_or_json_of_any_dialect() -> None:
     t = Transcript()
     t.push(UserMessage(content=[Text(text="hi")]))
     t.push({"role": "assistant", "content": "plain"})
-    assert t.messages() == [u("hi"), {"role": "assistant", "content": "plain"}]
+    t.push(Message(role="user", content="anda"))
+    assert t.messages() == [
+        u("hi"),
+        {"role": "assistant", "content": "plain"},
+        {"role": "user", "content": [{"type": "Text", "text": "anda"}]},
+    ]
 
 
 @pytest.mark.parametrize("value", ["hi", None, 7, {"role": {1, 2}}, {1: "x"}, Entry(0, b"x")])
