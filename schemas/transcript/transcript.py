@@ -45,7 +45,7 @@ R = TypeVar("R")
 class Transcript(Reading):
     """A conversation as entries with identity, asides and a halt, that records every change to it.
 
-    Where a method takes an entry it takes an ``Entry``, a ``NewEntry``, an ``EntryRef``, a message model, or a
+    Where a method takes an entry it takes an ``Entry``, a ``NewEntry``, an ``EntryRef``, a message model or a
     message's JSON object of any dialect. A position is an int or a slice. What goes in and comes out is
     copied. Folding the unsaved records into a copy of the old value gives the new one. Two transcripts are
     equal when their entries (but for the times), saved asides and halt are; records, revision and lineage do
