@@ -47,8 +47,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A log as read: its header, the lines after it, and the bytes of a torn last line, if any."""
+    """A log as read: its header with its stamp, the lines after it, the bytes of a torn last line, if any."""
 
+    stamp: Stamp
     header: Header
     lines: tuple[Line, ...]
     torn: bytes = b""
@@ -80,7 +81,7 @@ def read_log(data: bytes, log: str) -> Log:
     if not lines or not isinstance(lines[0].record, Header):
         raise SessionFormatError("has no header", file=log, position=1)
     _check_rising((line.stamp for line in lines), log)
-    read = Log(lines[0].record, tuple(lines[1:]), torn)
+    read = Log(lines[0].stamp, lines[0].record, tuple(lines[1:]), torn)
     fold(read)
     return read
 

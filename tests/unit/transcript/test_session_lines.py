@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ from convostore.schemas.session_logs import (
     save_lines,
     saved_values,
 )
+from convostore.schemas.session_rewriting import rewritten_lines
 from convostore.schemas.transcript import Aside, PushChange, Transcript, TurnEnd
 from support.shared import shared
 from support.transcripts import P, a, call, ids, res, u
@@ -258,6 +260,46 @@ def test_images_lie_in_files_named_by_content() -> None:
     assert put_back_blobs(change, lambda name: None) == change
     reset, same = take_out_blobs(type(t.unsaved()[0].change)(()))
     assert same == {} and reset == PushChange(())
+
+
+def without_secret(value: Any) -> Any:
+    return json.loads(json.dumps(value).replace("secret", "***"))
+
+
+def rewritten(data: bytes) -> bytes:
+    lines = rewritten_lines(read_log(data, "a1"), without_secret, by=P, now=77)
+    return b"".join(map(write_line, lines))
+
+
+def test_a_rewrite_takes_the_secret_out_of_the_whole_history() -> None:
+    t = Transcript([u("my secret"), a("b")])
+    t.add_aside(Aside.note("t", "secret", author=P))
+    t.splice(0, [u("no more")])
+    data = saved(t) + write_line(Line(Stamp(4, 9, 7), SavedValue("k", ["secret"])))
+    new = rewritten(data)
+    assert b"secret" not in new
+    was, now = read_log(data, "a1"), read_log(new, "a1")
+    assert [line.stamp for line in now.lines] == [line.stamp for line in was.lines]
+    assert fold(now).messages() == t.messages() and as_of(now, 2).messages()[0] == u("my ***")
+    assert now.header.rewrites == ({"by": P.to_json(), "at": 77},)
+    again = read_log(rewritten(new), "a1")
+    assert len(again.header.rewrites) == 2 and again.header.lineage not in (
+        now.header.lineage,
+        was.header.lineage,
+    )
+
+
+def test_a_value_loaded_before_a_rewrite_is_appended_no_more() -> None:
+    data = saved(Transcript([u("secret")]))
+    before = loaded(data)
+    before.push(a("b"))
+    with pytest.raises(ConflictError):
+        saved(before, rewritten(data))
+
+
+def test_a_reset_is_rewritten_too() -> None:
+    data = saved(Transcript.from_json(Transcript([u("secret")]).to_json()))
+    assert b"secret" in data and b"secret" not in rewritten(data)
 
 
 @pytest.mark.shared
