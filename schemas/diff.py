@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.identifiers import MAX_U64
 from convostore.schemas.json_values import JSON, check_json, image, same_json
+from convostore.schemas.resources import Resource
 
 if TYPE_CHECKING:
     from convostore.schemas.conversations import Conversation
@@ -59,8 +60,8 @@ class Snapshot:
             _counters(conversation),
             {
                 "messages": _images(conversation.messages, "messages"),
-                "resources": _images([item.to_json() for item in conversation.resources], "resources"),
-                "artifacts": _images([item.to_json() for item in conversation.artifacts], "artifacts"),
+                "resources": _images(_written(conversation.resources, "resources"), "resources"),
+                "artifacts": _images(_written(conversation.artifacts, "artifacts"), "artifacts"),
             },
         )
 
@@ -225,6 +226,14 @@ def _images(values: Sequence[JSON], name: str) -> list[bytes]:
         place = taken.index(None)
         _image(values[place], f"{name}[{place}]", place)
     return taken  # type: ignore[return-value]  # no None is left
+
+
+def _written(items: Sequence[Resource], name: str) -> list[JSON]:
+    for place, item in enumerate(items):
+        if not isinstance(item, Resource):
+            reason = f"must be a Resource, not a {type(item).__name__}"
+            raise InvalidRecordError(f"{name}[{place}]", reason, index=place)
+    return [item.to_json() for item in items]
 
 
 def _plain(conversation: Conversation, name: str) -> JSON:

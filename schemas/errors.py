@@ -59,7 +59,10 @@ __all__ = [
 
 def _shown(value: object, limit: int = 120) -> str:
     """A short ASCII-safe ``repr`` for an error text."""
-    text = ascii(value)
+    try:
+        text = ascii(value)
+    except RecursionError:
+        return f"a deeply nested {type(value).__name__}"
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 

@@ -10,7 +10,7 @@ from bson.int64 import Int64
 
 from convostore.schemas.conversations import ConversationStatus
 from convostore.schemas.entries import Entry
-from convostore.schemas.errors import ConflictError, LeaseLostError, TooLargeError
+from convostore.schemas.errors import ConflictError, LeaseLostError
 from convostore.schemas.json_values import JSON
 from convostore.schemas.transcript import Halt
 from convostore.schemas.transcript.roles import stop_entry
@@ -19,6 +19,7 @@ from convostore.store.codec import U64_MAX, decode_u64, encode_u64
 from convostore.store.heads import Head, status_fields
 from convostore.store.history import HOUR_MS, Key
 from convostore.store.layout import Bounds, Limits
+from convostore.store.limits import check_attachments
 from convostore.store.queues import LEASE_FIELDS
 from convostore.store.runs import NewEntry, encode_entries, renewed
 from convostore.store.statuses import sources, sticks
@@ -54,6 +55,7 @@ REPLY: Final[dict[str, Any]] = {
 """The fields an append asks back: small and of fixed size."""
 
 _ROOM: Final = 2**62
+_LARGE_RECORD: Final = 4096
 _ATTACHMENT_BYTES: Final = "attachment_bytes"
 
 
@@ -89,6 +91,11 @@ class Append:
     def heavy(self) -> bool:
         """Whether a message lies apart, so that its pieces are stored first."""
         return any(entry.pieces for entry in self.parts)
+
+    @property
+    def keeps_much(self) -> bool:
+        """Whether its change record is a large one, for its many keys."""
+        return self.keyed_each and sum(len(str(key)) for key in self.keys) > _LARGE_RECORD
 
     @property
     def parts(self) -> tuple[NewEntry, ...]:
@@ -254,16 +261,10 @@ def block(asked: Append, head: Head, bounds: Bounds) -> Block:
     if asked.status is not None and not asked.force and _keeps_status(asked, head):
         return "status"
     if asked.attachment_bytes:
-        _check_attachments(asked, head)
+        check_attachments(int(head.get(_ATTACHMENT_BYTES, 0)) + asked.attachment_bytes)
     if any(decode_u64(head["usage"].get(name, 0)) >= _ROOM for name in asked.usage):
         return "usage"
     return "raced"
-
-
-def _check_attachments(asked: Append, head: Head) -> None:
-    size = head.get(_ATTACHMENT_BYTES, 0) + asked.attachment_bytes
-    if size > Limits.ATTACHMENTS:
-        raise TooLargeError("resources and artifacts of the record", size, Limits.ATTACHMENTS)
 
 
 class Known(NamedTuple):
@@ -284,32 +285,39 @@ def known_keys(asked: Append, head: Head, sealed: Sequence[Mapping[str, Any]]) -
     """
     runs = [(one["recs"], int(one["_id"]["from"]), int(one["next"])) for one in sealed]
     runs.append((head["log"], int(head["log_start"]) + 1, int(head["next_entry"])))
+    wanted = dict(zip(asked.keys, asked.digests or (None,) * len(asked.keys), strict=True))
     ids: dict[Key, tuple[int, ...]] = {}
     revision = 0
     for records, first, next_entry in runs:
-        for key, wanted in zip(asked.keys, asked.digests or (None,) * len(asked.keys), strict=True):
-            place = history.find_record(records, [key])
-            if place is None:
+        for place, record in enumerate(records):
+            named = history.keys_of(record)
+            known = [(number, key) for number, key in enumerate(named) if key in wanted]
+            if not known:
                 continue
-            record = records[place]
-            number = history.keys_of(record).index(key)
-            digests = record.get("h")
-            held = digests[number] if isinstance(digests, list) else digests
-            if held != wanted:
-                raise ConflictError(
-                    "key",
-                    expected=wanted,
-                    actual=held,
-                    reason=f"the key {key!a} was used for other content; nothing was written",
-                )
+            _check_digests(record, known, wanted)
             given = history.ids_of(records, place, next_entry)
             if isinstance(record["k"], list):
-                given = given[len(given) - len(record["k"]) :]  # a closing entry has no key
-                ids[key] = (given[number],)
+                given = given[len(given) - len(named) :]  # a closing entry has no key
+                ids |= {key: (given[number],) for number, key in known}
             else:
-                ids[key] = given[len(given) - len(asked.entries) :]
+                ids[known[0][1]] = given[len(given) - len(asked.entries) :]
             revision = max(revision, first + place)
     return Known(ids, revision)
+
+
+def _check_digests(
+    record: history.Record, known: Sequence[tuple[int, Key]], wanted: Mapping[Key, int | None]
+) -> None:
+    digests = record.get("h")
+    for number, key in known:
+        held = digests[number] if isinstance(digests, list) else digests
+        if held != wanted[key]:
+            raise ConflictError(
+                "key",
+                expected=wanted[key],
+                actual=held,
+                reason=f"the key {key!a} was used for other content; nothing was written",
+            )
 
 
 def needs_seal(head: Head, added: int, bounds: Bounds) -> bool:
@@ -321,7 +329,10 @@ def needs_seal(head: Head, added: int, bounds: Bounds) -> bool:
     return twice or count // bounds.step != (count - added) // bounds.step
 
 
-def needs_log_seal(head: Head, bounds: Bounds) -> bool:
-    """Whether the append that made the head like this should seal old change records."""
+def needs_log_seal(head: Head, bounds: Bounds, *, heavy: bool = False) -> bool:
+    """Whether the write that made the head like this should seal old change records.
+
+    ``heavy`` says that its own record is a large one, so that not only their number counts.
+    """
     held = int(head["revision"]) - int(head["log_start"])
-    return held > bounds.log_soft and held % bounds.step == 0
+    return heavy or (held > bounds.log_soft and held % bounds.step == 0)

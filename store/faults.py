@@ -4,6 +4,7 @@ Pure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -12,6 +13,7 @@ from pymongo.errors import (
     AutoReconnect,
     ConfigurationError,
     ConnectionFailure,
+    DocumentTooLarge,
     ExecutionTimeout,
     InvalidURI,
     OperationFailure,
@@ -21,7 +23,7 @@ from pymongo.errors import (
     WTimeoutError,
 )
 
-from convostore.schemas.errors import AuthenticationFailedError, UnavailableError
+from convostore.schemas.errors import AuthenticationFailedError, TooLargeError, UnavailableError
 
 __all__ = ["Unclear", "is_unclear", "is_write_conflict", "translated", "unavailable"]
 
@@ -31,6 +33,9 @@ _UNCLEAR_CODES: Final = frozenset(
 _WRITE_CONFLICT: Final = 112
 _OUT_OF_DISK: Final = 14031
 _UNAUTHORIZED: Final = 13
+_DOCUMENT_TOO_LARGE: Final = frozenset({10334, 17419, 17420})
+_DOCUMENT_BYTES: Final = 16 * 1024 * 1024
+_SIZE: Final = re.compile(r"\b[0-9]{8,10}\b")
 _AUTHENTICATION: Final = frozenset({18, 11, 334, 8000})
 
 
@@ -69,8 +74,18 @@ def translated(call: str) -> Iterator[None]:
         yield
     except Unclear as error:
         raise unavailable(call, error.cause) from error.cause
+    except DocumentTooLarge as error:
+        raise _too_large(call, str(error)) from error
     except PyMongoError as error:
+        if isinstance(error, OperationFailure) and error.code in _DOCUMENT_TOO_LARGE:
+            raise _too_large(call, str(error)) from error
         raise unavailable(call, error) from error
+
+
+def _too_large(call: str, said: str) -> TooLargeError:
+    # What is too large has limits of its own, checked before; they may add up in one document.
+    sizes = [int(size) for size in _SIZE.findall(said)]
+    return TooLargeError(f"{call}: the document in the database", max(sizes, default=0), _DOCUMENT_BYTES)
 
 
 def unavailable(call: str, error: PyMongoError) -> UnavailableError:

@@ -25,10 +25,12 @@ from typing import Any, Final, TypeAlias
 
 from bson.int64 import Int64
 from bson.objectid import ObjectId
+from pydantic import ValidationError
 
 from convostore.schemas.conversations import Conversation, ConversationStatus
 from convostore.schemas.entries import Entry, Source
-from convostore.schemas.errors import TooLargeError
+from convostore.schemas.errors import InvalidRecordError, TooLargeError
+from convostore.schemas.field_types import as_invalid_record
 from convostore.schemas.json_values import JSON
 from convostore.schemas.resources import Resource
 from convostore.schemas.usage import Usage
@@ -44,6 +46,7 @@ from convostore.store.codec import (
 )
 from convostore.store.history import HOUR_MS
 from convostore.store.layout import SCHEMA_VERSION, Limits
+from convostore.store.limits import check_attachments, check_queued, check_record
 from convostore.store.manifest import sealed_bytes, sealed_count
 from convostore.store.results import ConversationHead
 from convostore.store.runs import NewEntry, StoredEntry, to_entry, with_ids
@@ -57,6 +60,7 @@ __all__ = [
     "embedded",
     "new_head",
     "queue_items",
+    "record_fields",
     "record_members",
 ]
 
@@ -116,7 +120,15 @@ def encode_attachment(resource: dict[str, JSON], path: str) -> NewEntry:
     """A resource inside a record, given as its JSON form, as it is stored there.
 
     One with bytes above ``Limits.INLINE`` keeps ``_id`` and a reference to pieces that lie apart.
+
+    Raises:
+        InvalidRecordError: it is none any more, its lists or metadata having been changed in place.
+
     """
+    try:
+        Resource.model_validate(resource)
+    except ValidationError as error:
+        raise as_invalid_record(error, path) from None
     id = resource["_id"]
     body = encode_body({**resource, "_id": id if id <= INT64_MAX else 0}, path)
     stored = {**body.fields["m"]} if "m" in body.fields else dict(body.fields)
@@ -131,16 +143,20 @@ def decode_attachment(stored: Mapping[str, Any], blobs: Mapping[ObjectId, bytes]
 
 def encode_extra(extra: JSON) -> dict[str, Any]:
     """The member ``extra`` natively, or its JSON text as ``extra_text``; nothing when it is None."""
-    if extra is None:
-        return {}
-    body = encode_body(extra, "extra")
-    if body.pieces:
-        # Above the inline bound the form is only known after joining; the record's own limit follows.
-        joined = b"".join(body.pieces)
-        if len(joined) > Limits.RECORD:
-            raise TooLargeError("extra", len(joined), Limits.RECORD)
-        return {"extra": extra} if body.fields["blob"]["f"] == "m" else {"extra_text": joined.decode("ascii")}
-    return {"extra": body.fields["m"]} if "m" in body.fields else {"extra_text": body.fields["t"]}
+    return {} if extra is None else _encode_member(extra, "extra")
+
+
+def _encode_member(value: JSON, name: str) -> dict[str, Any]:
+    body = encode_body(value, name)
+    if not body.pieces:
+        return {name: body.fields["m"]} if "m" in body.fields else {f"{name}_text": body.fields["t"]}
+    # Above the inline bound the pieces tell the form.
+    size = sum(map(len, body.pieces))
+    if size > Limits.RECORD:
+        raise TooLargeError(name, size, Limits.RECORD)
+    if body.fields["blob"]["f"] == "m":
+        return {name: value}
+    return {f"{name}_text": b"".join(body.pieces).decode("ascii")}
 
 
 def encode_member(name: str, value: Any) -> dict[str, Any]:
@@ -183,38 +199,36 @@ def status_fields(status: ConversationStatus, now: int) -> tuple[dict[str, Any],
     return settled, gone
 
 
-def new_head(
+def record_fields(
     record: Conversation,
     *,
     id: int,
     now: int,
-    lineage: int,
-    entries: Sequence[StoredEntry],
-    size: int,
-    segments: Sequence[Mapping[str, Any]],
-    next_entry: int,
     attachments: Mapping[str, list[dict[str, Any]]],
-    record_log: Sequence[Mapping[str, Any]],
     source: Source | None = None,
     unknown: Mapping[str, JSON] | None = None,
 ) -> Head:
-    """The document of a conversation that is about to be created.
+    """The record of a conversation that is about to be created, without its messages, as fields of its head.
 
     Raises:
-        TooLargeError: the record without its lists is above ``Limits.RECORD``.
+        TooLargeError: the record without its lists, its attachments or its queues are above their limits.
 
     """
+    attached = sum(document_size(item) for items in attachments.values() for item in items)
+    check_attachments(attached)
     head: Head = {"_id": encode_u64(id), "user": record.user}
     head |= encode_member("thread", record.thread)
-    head["messages"] = list(entries)
+    head["messages"] = []
     head["resources"], head["artifacts"] = attachments["resources"], attachments["artifacts"]
     head["status"] = record.status.value
     head |= encode_member("failed_reason", record.failed_reason)
     head["usage"] = {name: encode_u64(getattr(record.usage, name)) for name in COUNTERS}
+    queued: list[dict[str, Any]] = []
     for name in QUEUES:
         texts = getattr(record, name)
         if texts is not None:
             head[name] = [queue_item(text, now) for text in texts]
+            queued += head[name]
     for name in ("child", "ancestors", "label", "extra", "period", "created_at", "updated_at"):
         head |= encode_member(name, getattr(record, name))
     if source is not None:
@@ -223,9 +237,30 @@ def new_head(
         head |= encode_unknown(unknown)
     if record.status is ConversationStatus.SUBMITTED:
         head["due"] = encode_u64(record.created_at)
-    check_record_size(head)
+    check_record(head)
+    queue_bytes = check_queued(queued)
+    if queue_bytes:
+        head["queue_bytes"] = queue_bytes
+    if attached:
+        head["attachment_bytes"] = attached
+    return head
+
+
+def new_head(
+    fields: Head,
+    *,
+    lineage: int,
+    entries: Sequence[StoredEntry],
+    size: int,
+    segments: Sequence[Mapping[str, Any]],
+    next_entry: int,
+    record_log: Sequence[Mapping[str, Any]],
+) -> Head:
+    """The document of a conversation: its record's fields, its newest messages and the store's own facts."""
     hours = [row["at"] // HOUR_MS for row in record_log]
-    return head | {
+    return {
+        **fields,
+        "messages": list(entries),
         "schema_version": SCHEMA_VERSION,
         "version": Int64(1),
         "revision": Int64(len(record_log)),
@@ -243,23 +278,15 @@ def new_head(
 
 def encode_unknown(unknown: Mapping[str, JSON]) -> dict[str, Any]:
     """Members of an import that the record has no name for, natively or as JSON text."""
-    body = encode_body(dict(unknown), "unknown")
-    if body.pieces:
-        raise TooLargeError("unknown", sum(map(len, body.pieces)), Limits.INLINE)
-    return {"unknown": body.fields["m"]} if "m" in body.fields else {"unknown_text": body.fields["t"]}
+    if not isinstance(unknown, Mapping):
+        raise InvalidRecordError("unknown", f"must be an object, not a {type(unknown).__name__}")
+    return _encode_member(dict(unknown), "unknown")
 
 
 def decode_unknown(head: Head) -> dict[str, JSON]:
     """The members that :func:`encode_unknown` stored."""
     found = json.loads(head["unknown_text"]) if "unknown_text" in head else head.get("unknown", {})
     return dict(found)
-
-
-def check_record_size(head: Mapping[str, Any]) -> None:
-    """Refuse a record that is too large without its lists."""
-    size = document_size({name: value for name, value in head.items() if name not in LISTS})
-    if size > Limits.RECORD:
-        raise TooLargeError("the record without its lists", size, Limits.RECORD)
 
 
 # From the database

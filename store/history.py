@@ -27,7 +27,7 @@ from bson.int64 import Int64
 from bson.objectid import ObjectId
 
 from convostore.schemas.json_values import JSON, dump_text
-from convostore.store.codec import U64_MAX, decode_u64, encode_u64
+from convostore.store.codec import INT64_MAX, U64_MAX, decode_u64, encode_u64
 
 __all__ = [
     "HOUR_MS",
@@ -68,7 +68,9 @@ def push_record(
     author: Mapping[str, Any] | None = None,
 ) -> Record:
     """The record of an append of ``count`` messages; it holds none of them."""
-    record: Record = {"at": Int64(at), "k": key if isinstance(key, (ObjectId, str)) else list(key)}
+    # A record may be created at any u64; beyond Int64 its first change counts at the end of time.
+    time = Int64(min(at, INT64_MAX))
+    record: Record = {"at": time, "k": key if isinstance(key, (ObjectId, str)) else list(key)}
     if count != 1:
         record["n"] = count
     if digests is not None:

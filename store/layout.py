@@ -48,6 +48,9 @@ class Bounds:
     log_keep: int = 64
     log_hard: int = 512
     """Change records in the head from which even records younger than ``log_age_ms`` are sealed."""
+    log_hard_bytes: int = 2 * MIB
+    """Bytes of change records in the head from which all but the newest ``log_heavy_keep`` are sealed."""
+    log_heavy_keep: int = 8
     log_age_ms: int = 60_000
     """A record stays in the head this long, so that a late original meets its key there."""
 
@@ -64,6 +67,10 @@ class Limits:
     MESSAGE: Final = 2 * 1024 * MIB
     ID: Final = 256
     """Characters of a user, thread or key."""
+    KEYS: Final = 256 * KIB
+    """``keys`` of one call together: they are kept with the change record, in one document."""
+    SOURCE: Final = 1024
+    """Characters of a source's format, id, file or hash."""
     INLINE: Final = 64 * KIB
     """A message above this lies apart, in ``blobs``."""
     BLOB_PIECE: Final = 4 * MIB

@@ -8,8 +8,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 from convostore.schemas.authors import Author
 from convostore.schemas.conversations import ConversationStatus
+from convostore.schemas.entries import Source
 from convostore.schemas.errors import InvalidRecordError, QueryError, TooLargeError
-from convostore.schemas.identifiers import check_user
+from convostore.schemas.identifiers import check_text, check_user
 from convostore.schemas.json_values import JSON
 from convostore.schemas.messages import Message
 from convostore.store.layout import Limits
@@ -131,26 +132,26 @@ def call_keys(value: Any, count: int) -> tuple[str, ...] | None:
         raise InvalidRecordError("keys", f"has {len(keys)} keys for {count} messages")
     if len(set(keys)) != count:
         raise InvalidRecordError("keys", "has a key twice")
+    size = sum(len(key.encode()) for key in keys)
+    if size > Limits.KEYS:
+        raise TooLargeError("keys", size, Limits.KEYS)
     return keys
 
 
 def reason_text(value: Any, name: str) -> str | None:
-    """A reason in words, when given."""
-    if value is not None and type(value) is not str:
-        raise InvalidRecordError(name, f"must be text, not {type(value).__name__}")
-    return value
+    """A reason in words that UTF-8 can hold, when given."""
+    return None if value is None else check_text(value, name)
 
 
 def queued_text(value: Any) -> str:
     """A text for a queue: not blank, at most 1 MiB."""
-    if type(value) is not str:
-        raise InvalidRecordError("text", f"must be text, not {type(value).__name__}")
-    if not value.strip():
+    text = check_text(value, "text")
+    if not text.strip():
         raise InvalidRecordError("text", "must not be blank")
-    size = len(value.encode("utf-8", "surrogatepass"))
+    size = len(text.encode())
     if size > Limits.QUEUED_TEXT:
         raise TooLargeError("text", size, Limits.QUEUED_TEXT)
-    return value
+    return text
 
 
 def status(value: Any, name: str = "status") -> ConversationStatus:
@@ -179,12 +180,34 @@ def author(value: Any) -> Author | None:
     """An author as an :class:`Author` or its JSON form, when given; its texts are short and storable."""
     if value is None:
         return None
-    found = value if isinstance(value, Author) else Author.from_json(value)
+    # An Author made by hand is read as its JSON will be: what it says must be what comes back.
+    found = Author.from_json(value.to_json() if isinstance(value, Author) else value)
     for name in ("name", "source", "request", "title"):
         text = getattr(found, name)
         if text is not None:
             plain_text(text, f"author.{name}", most=1024)
     return found
+
+
+def source(value: Any) -> Source | None:
+    """Where a record came from, when given: short texts that UTF-8 can hold."""
+    if value is None:
+        return None
+    if not isinstance(value, Source):
+        raise InvalidRecordError("source", f"must be a Source, not a {type(value).__name__}")
+    for name in ("format", "id", "file", "sha256"):
+        text = getattr(value, name)
+        if text is not None or name in ("format", "id"):
+            _named(text, f"source.{name}")
+    return value
+
+
+def _named(value: Any, name: str) -> None:
+    text = check_text(value, name)
+    if not text:
+        raise InvalidRecordError(name, "must not be empty")
+    if len(text) > Limits.SOURCE:
+        raise TooLargeError(f"{name} (in characters)", len(text), Limits.SOURCE)
 
 
 def messages(value: Any, name: str = "messages") -> list[JSON]:
@@ -212,5 +235,8 @@ def expiry_basis(value: Any) -> Literal["created", "updated"]:
 def _short(value: Any) -> str:
     if type(value) is int and value.bit_length() > 256:
         return f"a number of {value.bit_length()} bits"
-    text = ascii(value)
+    try:
+        text = ascii(value)
+    except RecursionError:
+        return f"a deeply nested {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:79]}…"

@@ -17,6 +17,7 @@ from convostore.store.appending import Append
 from convostore.store.baselines import Baseline, baseline
 from convostore.store.codec import document_size
 from convostore.store.heads import encode_attachment
+from convostore.store.limits import check_attachments
 from convostore.store.runs import NewEntry, encode_entries
 
 __all__ = ["append_request", "check_unchanged_messages", "given_usage"]
@@ -90,7 +91,8 @@ def append_request(
     elif checked_key is not None:
         asked = None if wanted is None else wanted.value
         digests = (history.digest(given, dict(usage), asked),)
-    every = [entry for found in attached.values() for entry in found]
+    attachment_bytes = sum(document_size(entry.stored) for found in attached.values() for entry in found)
+    check_attachments(attachment_bytes)
     return Append(
         tuple(entries),
         now,
@@ -102,7 +104,7 @@ def append_request(
         wanted,
         parameters.flag(force, "force"),
         attached,
-        sum(document_size(entry.stored) for entry in every),
+        attachment_bytes,
         None if took is None else parameters.plain_text(took, "took"),
         parameters.version(expected),
         tuple(given),

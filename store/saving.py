@@ -4,18 +4,19 @@ Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from bson.int64 import Int64
 
 from convostore.schemas.conversations import ConversationStatus
-from convostore.schemas.diff import Changes, Snapshot, Splice
+from convostore.schemas.diff import LISTS, SCALARS, Changes, Snapshot, Splice
 from convostore.schemas.errors import ConflictError
 from convostore.schemas.json_values import JSON, same_json
-from convostore.store.codec import encode_u64
-from convostore.store.heads import encode_member, fields_of, status_fields
+from convostore.store.codec import document_size, encode_u64
+from convostore.store.heads import encode_attachment, encode_member, fields_of, status_fields
+from convostore.store.limits import check_attachments, check_record, is_heavy
 from convostore.store.statuses import sticks
 
 __all__ = ["member_updates", "rebase", "settle_status", "usage_given"]
@@ -53,6 +54,40 @@ def member_updates(changes: Changes, now: int) -> tuple[dict[str, Any], list[str
         gone += fields_of(name)
     sets |= {f"usage.{name}": encode_u64(count) for name, count in changes.usage.items()}
     return sets, [name for name in dict.fromkeys(gone) if name not in sets]
+
+
+def attachment_bytes(base: Snapshot, changes: Changes) -> int:
+    """Bytes that the record's resources and artifacts take after the changes.
+
+    Raises:
+        TooLargeError: too many.
+
+    """
+    total = 0
+    for name in ("resources", "artifacts"):
+        items = base.items(name)
+        if name in changes.splices:
+            items = changes.splices[name].apply(items)
+        total += sum(document_size(encode_attachment(item, name).stored) for item in items)
+    check_attachments(total)
+    return total
+
+
+def check_members(
+    head: Mapping[str, Any], base: Snapshot, sets: Mapping[str, Any], gone: Sequence[str]
+) -> None:
+    """Refuse a record that would be too large; ``base`` shows what is stored of it, beside the ``head``.
+
+    Raises:
+        TooLargeError: it would.
+
+    """
+    if not is_heavy({name: value for name, value in sets.items() if name not in LISTS}):
+        return
+    stored = {name: value for name, value in head.items() if name in ("source", "unknown", "unknown_text")}
+    for name in ("user", "ancestors", *SCALARS):
+        stored |= encode_member(name, base.value(name))
+    check_record(stored, sets, gone)
 
 
 def usage_given(before: Mapping[str, int], changes: Changes) -> dict[str, int]:

@@ -170,7 +170,7 @@ async def _append_once(
         return None
     added = len(asked.entries)  # the ids of a closing entry before them are nobody's business
     seal = appending.needs_seal(head, added, backend.bounds)
-    seal_log = appending.needs_log_seal(head, backend.bounds)
+    seal_log = appending.needs_log_seal(head, backend.bounds, heavy=asked.keeps_much)
     if seal or seal_log:
         await keep_house(backend, owner, messages=seal, log=seal_log)
     last = int(head["next_entry"])

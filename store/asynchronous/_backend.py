@@ -96,14 +96,9 @@ class AsyncBackend:
                 a second event loop.
 
         """
-        bound = _pace.binding()
+        self.check_binding(name)
         if self._bound_to is None:
-            self._bound_to = bound
-        elif self._bound_to != bound:
-            place = "process" if self._bound_to[0] != bound[0] else "event loop"
-            raise UnavailableError(
-                f"{name}: this store was opened in another {place}; open one in each {place}"
-            )
+            self._bound_to = _pace.binding()
         with faults.translated(name):
             if self.timeout is None or self.engine == "mongomock":
                 yield
@@ -114,6 +109,20 @@ class AsyncBackend:
                         yield
                 finally:
                     _DEADLINE.reset(outer)
+
+    def check_binding(self, name: str) -> None:
+        """Refuse a call in another process or event loop than the first one.
+
+        Raises:
+            UnavailableError: it is another.
+
+        """
+        bound = _pace.binding()
+        if self._bound_to is not None and self._bound_to != bound:
+            place = "process" if self._bound_to[0] != bound[0] else "event loop"
+            raise UnavailableError(
+                f"{name}: this store was opened in another {place}; open one in each {place}"
+            )
 
     # Reads
 
@@ -136,7 +145,10 @@ class AsyncBackend:
         sort: Sequence[tuple[str, int]] | None = None,
         limit: int = 0,
     ) -> list[dict[str, Any]]:
-        """All documents of a query, read whole or not at all."""
+        """All documents of a query, read whole or not at all.
+
+        A negative ``limit`` is one reply of the server: so many documents at most, and 16 MiB.
+        """
 
         async def read() -> list[dict[str, Any]]:
             cursor = self._cursor(name, query, fields, comment, sort, limit)
@@ -174,9 +186,11 @@ class AsyncBackend:
         cursor = self.collection(name).find(query, fields, **self._comment(comment))
         if sort:
             cursor = cursor.sort(list(sort))
-        if limit:
+        if limit > 0 or self.engine == "mongomock":
             # One batch: a page is one round trip whatever its size in documents.
-            cursor = cursor.limit(limit).batch_size(limit + 1)
+            cursor = cursor.limit(abs(limit)).batch_size(abs(limit) + 1)
+        elif limit:
+            cursor = cursor.limit(limit)
         return cursor
 
     async def aggregate(

@@ -13,7 +13,7 @@ from convostore.schemas.entries import Source
 from convostore.schemas.errors import ConflictError, InvalidRecordError, UnavailableError
 from convostore.schemas.json_values import JSON
 from convostore.schemas.usage import COUNTERS
-from convostore.store import history
+from convostore.store import history, parameters
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import store_pieces
@@ -23,7 +23,7 @@ from convostore.store.asynchronous._sealing import store_segments
 from convostore.store.baselines import note
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.faults import Unclear
-from convostore.store.heads import Head, encode_attachment, new_head
+from convostore.store.heads import Head, encode_attachment, new_head, record_fields
 from convostore.store.runs import (
     NewEntry,
     StoredEntry,
@@ -80,6 +80,8 @@ def draft_of(
         raise InvalidRecordError(
             "conversation", "is stored already: save it, or create a copy without its id"
         )
+    Conversation.checked(record.members())  # its lists may have been changed in place since it was made
+    checked_source = parameters.source(source)
     now = backend.now()
     if not record.created_at:
         record.created_at = now
@@ -99,7 +101,7 @@ def draft_of(
         backend.lineage(),
         now,
         backend.key(),
-        source,
+        checked_source,
         unknown,
     )
 
@@ -153,6 +155,17 @@ async def prepare(
     record = draft.record
     owner = {"_id": encode_u64(id), "user": record.user}
     facts: Head = {"user": record.user, "lineage": draft.lineage, "structure": 0}
+    fields = record_fields(
+        record,
+        id=id,
+        now=draft.now,
+        attachments={
+            "resources": [entry.stored for entry in draft.resources],
+            "artifacts": [entry.stored for entry in draft.artifacts],
+        },
+        source=draft.source,
+        unknown=draft.unknown,
+    )
     await store_pieces(backend, owner, facts, draft.pieces, comment=comment)
     stored: list[StoredEntry] = [numbered(entry.stored, place) for place, entry in enumerate(draft.entries)]
     bounds = backend.bounds
@@ -162,21 +175,13 @@ async def prepare(
     older, run = stored[: len(stored) - kept], stored[len(stored) - kept :]
     items = await store_segments(backend, owner, facts, cut_into_segments(older, bounds))
     head = new_head(
-        record,
-        id=id,
-        now=draft.now,
+        fields,
         lineage=draft.lineage,
         entries=run,
         size=entries_size(run),
         segments=items,
         next_entry=len(stored),
-        attachments={
-            "resources": [entry.stored for entry in draft.resources],
-            "artifacts": [entry.stored for entry in draft.artifacts],
-        },
         record_log=_first_records(draft),
-        source=draft.source,
-        unknown=draft.unknown,
     )
     return head, stored
 

@@ -10,11 +10,11 @@ from convostore.schemas.json_values import JSON, same_json
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._reading import blobs_of, read_head
+from convostore.store.asynchronous._records import has_record
 from convostore.store.asynchronous._splicing import gave_up, read_segments, seal_up_to, splice
 from convostore.store.codec import decode_body
 from convostore.store.faults import Unclear
 from convostore.store.heads import Head, embedded
-from convostore.store.history import find_record
 from convostore.store.manifest import sealed_count
 from convostore.store.results import Saved
 from convostore.store.runs import NewEntry, StoredEntry, encode_entries, renewed
@@ -49,7 +49,7 @@ async def edit(
     doubted = False
     for attempt in backend.attempts():
         head = await read_head(backend, owner, {"resources": 0, "artifacts": 0, "recent": 0}, comment=_CALL)
-        if doubted and find_record(head["log"], [key]) is not None:
+        if doubted and await has_record(backend, owner, head, key, comment=_CALL):
             return Saved(int(head["version"]), ("messages",))
         if expected is not None and head["version"] != expected:
             raise ConflictError("version", expected=expected, actual=head["version"])

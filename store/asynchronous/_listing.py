@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from pymongo.errors import CursorNotFound, PyMongoError
-
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.entries import Page
-from convostore.store import faults
-from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._reading import blobs_of, complete, read_record
 from convostore.store.baselines import load
@@ -48,27 +44,24 @@ async def count(backend: AsyncBackend, wanted: Wanted) -> int:
 async def scan_ids(
     backend: AsyncBackend, wanted: Wanted, *, fields: Any = None, after: int | None = None
 ) -> AsyncIterator[dict[str, Any]]:
-    """Documents in order of id, going on behind the last one when the cursor is lost."""
+    """Documents in order of id, page by page, each behind the last one given.
+
+    No cursor stays open, so none is lost however long the caller takes over a page, and a page is one reply
+    of the server: at most 16 MiB.
+    """
     query = query_for(wanted)
     last = None if after is None else encode_u64(after)
-    attempt = 0
     while True:
         where = query if last is None else {**query, "_id": {"$gt": last}}
-        try:
-            async for document in backend.stream(
-                "conversations", where, fields, comment="scan", sort=[("_id", 1)], batch=_SCANNED
-            ):
-                attempt = 0
-                yield document
-                last = document["_id"]
+        with backend.call("scan"):
+            page = await backend.find(
+                "conversations", where, fields, comment="scan", sort=[("_id", 1)], limit=-_SCANNED
+            )
+        for document in page:
+            yield document
+        if not page:
             return
-        except PyMongoError as error:
-            attempt += 1
-            if not (isinstance(error, CursorNotFound) or faults.is_unclear(error)) or backend.is_last(
-                attempt
-            ):
-                raise
-            await _pace.pause(attempt)
+        last = page[-1]["_id"]
 
 
 async def batch_get(backend: AsyncBackend, user: str | None, ids: Sequence[int]) -> list[Conversation]:

@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._reading import read_head
+from convostore.store.asynchronous._records import has_record
 from convostore.store.asynchronous._splicing import gave_up
 from convostore.store.faults import Unclear
 from convostore.store.heads import HEAD_FIELDS, WITHOUT_LISTS, Head
-from convostore.store.history import Key, find_record
+from convostore.store.history import Key
 from convostore.store.layout import Limits
 
 __all__ = ["Planned", "apply_once", "find_recent", "readable", "with_key"]
@@ -83,7 +84,7 @@ async def apply_once(
                 break
             await _pace.pause(attempt)
         seen = await read_head(backend, owner, WITHOUT_LISTS, comment=comment)
-        if find_recent(seen, key) is not None or find_record(seen["log"], [key]) is not None:
+        if find_recent(seen, key) is not None or await has_record(backend, owner, seen, key, comment=comment):
             if repeated is not None:
                 repeated(seen)
             return await read_head(backend, owner, readable(backend, fields), comment=comment)

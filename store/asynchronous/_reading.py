@@ -193,9 +193,10 @@ async def read_entries(
     """
     last = after
     while True:
-        page = await read_page(
-            backend, owner, paging.PageRequest(limit=_STREAMED, after=last, forwards=True), comment=comment
-        )
+        # Each page is a call of its own: what its reader does meanwhile counts to no timeout.
+        with backend.call(comment):
+            asked = paging.PageRequest(limit=_STREAMED, after=last, forwards=True)
+            page = await read_page(backend, owner, asked, comment=comment)
         for entry in page.items:
             yield entry
         if page.cursor is None:

@@ -19,13 +19,14 @@ from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import store_pieces
 from convostore.store.asynchronous._once import find_recent, with_key
 from convostore.store.asynchronous._reading import read_head, read_record
+from convostore.store.asynchronous._records import has_record
 from convostore.store.asynchronous._sealing import keep_house
 from convostore.store.asynchronous._splicing import gave_up, splice
 from convostore.store.baselines import Baseline, adopt, baseline, check_queues, renew
 from convostore.store.codec import decode_body, decode_u64
 from convostore.store.faults import Unclear
-from convostore.store.heads import WITHOUT_LISTS, Head, check_record_size, encode_attachment, message_count
-from convostore.store.history import HOUR_MS, Key, find_record
+from convostore.store.heads import WITHOUT_LISTS, Head, encode_attachment, message_count
+from convostore.store.history import HOUR_MS, Key
 from convostore.store.results import Saved
 from convostore.store.runs import NewEntry, StoredEntry, encode_entries, entries_size, numbered
 from convostore.store.splicing import Splice
@@ -136,7 +137,9 @@ def _update(backend: AsyncBackend, base: Baseline, changes: Changes, key: Key) -
             pushes[name] = {"$each": [entry.stored for entry in stored]}
         else:
             sets[name] = [entry.stored for entry in stored]
-    check_record_size(sets)
+    if attached or pushes or not sets.keys().isdisjoint(("resources", "artifacts")):
+        sets["attachment_bytes"] = saving.attachment_bytes(base.snapshot, changes)
+    saving.check_members(base.head, base.snapshot, sets, gone)
     messages = changes.splices.get("messages")
     entries: list[NewEntry] = []
     if messages is not None:
@@ -209,7 +212,11 @@ async def _send_members(
     else:
         query, written = with_key(query, written, update.key)
     reply = await backend.modify("conversations", query, written, REPLY, comment=_CALL)
-    return None if reply is None else _Done({**base.head, **reply}, base.entries)
+    if reply is None:
+        return None
+    if update.usage and needs_log_seal(reply, backend.bounds):
+        await keep_house(backend, owner, messages=False, log=True)
+    return _Done({**base.head, **reply}, base.entries)
 
 
 async def _send_append(
@@ -303,4 +310,4 @@ async def _send_splice(
 
 async def _has(backend: AsyncBackend, owner: Mapping[str, Any], key: Key) -> bool:
     head = await read_head(backend, owner, WITHOUT_LISTS, comment=_CALL)
-    return find_recent(head, key) is not None or find_record(head["log"], [key]) is not None
+    return find_recent(head, key) is not None or await has_record(backend, owner, head, key, comment=_CALL)

@@ -11,15 +11,15 @@ from pymongo.errors import DuplicateKeyError, PyMongoError
 from convostore.store import sealing
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._records import has_record
 from convostore.store.faults import Unclear
 from convostore.store.heads import Head
-from convostore.store.history import find_record
 from convostore.store.manifest import Item, Span, item_of, mergeable, segment_document
 from convostore.store.runs import Segment, cut_into_segments
 
 __all__ = ["keep_house", "merge", "seal_log", "seal_messages", "store_segments", "swap"]
 
-_FACTS = {"version": 1, "structure": 1}
+_FACTS = {name: 1 for name in ("user", "lineage", "version", "structure", "revision", "log_start")}
 _log = logging.getLogger("convostore")
 
 
@@ -94,7 +94,7 @@ async def swap(
             head = await backend.find_one(
                 "conversations", owner, {**_FACTS, "segments": 1, "log": 1}, comment=comment
             )
-            if head is not None and _holds(head, own, key):
+            if head is not None and await _holds(backend, owner, head, own, key, comment=comment):
                 return head
             if head is not None and head["structure"] == structure:
                 continue
@@ -105,10 +105,12 @@ async def swap(
     return None
 
 
-def _holds(head: Head, own: list[Item], key: Any) -> bool:
-    if key is not None:
-        return find_record(head["log"], [key]) is not None
-    return bool(own) and own[0]["i"] in {item["i"] for item in head["segments"]}
+async def _holds(
+    backend: AsyncBackend, owner: Mapping[str, Any], head: Head, own: list[Item], key: Any, *, comment: str
+) -> bool:
+    if own and own[0]["i"] in {item["i"] for item in head["segments"]}:
+        return True
+    return key is not None and await has_record(backend, owner, head, key, comment=comment)
 
 
 def _part(owner: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,14 +9,18 @@ from typing import Any, NamedTuple
 
 from convostore.schemas.errors import UnavailableError
 from convostore.store import sealing, splicing
+from convostore.store.appending import needs_log_seal
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import store_pieces
-from convostore.store.asynchronous._sealing import store_segments, swap
+from convostore.store.asynchronous._sealing import keep_house, store_segments, swap
+from convostore.store.codec import document_size
 from convostore.store.heads import Head, embedded
 from convostore.store.manifest import Item, sealed_count
 from convostore.store.runs import cut_into_segments
 
 __all__ = ["Spliced", "read_segments", "seal_up_to", "splice"]
+
+_LARGE_RECORDS = 4096  # bytes: entries taken out lie in them
 
 
 class Spliced(NamedTuple):
@@ -73,6 +77,9 @@ async def splice(
     )
     if done is None:
         return None
+    heavy = document_size(update["$push"]["log"]) > _LARGE_RECORDS
+    if needs_log_seal(done, backend.bounds, heavy=heavy):
+        await keep_house(backend, owner, messages=False, log=True)
     if touched:
         gone = [item["i"] for item in touched]
         await backend.delete(

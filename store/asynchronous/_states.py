@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from convostore.schemas.conversations import ConversationStatus
@@ -11,7 +11,9 @@ from convostore.schemas.json_values import JSON, check_json, same_json
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._once import Planned, apply_once, with_key
 from convostore.store.codec import encode_text, encode_u64
-from convostore.store.heads import Head, check_record_size, encode_member, extra_of, fields_of, status_fields
+from convostore.store.heads import Head, encode_member, extra_of, fields_of, status_fields
+from convostore.store.history import Key
+from convostore.store.limits import check_record, is_heavy
 from convostore.store.statuses import STOPPABLE, sources
 
 __all__ = ["set_status", "stop", "update_members"]
@@ -30,6 +32,7 @@ async def set_status(
     now = backend.now()
     key = backend.key()
     allowed = sources(wanted, reopening=True)
+    settled, gone = _status_members(wanted, reason, now)
 
     def plan(seen: Head | None) -> Planned:
         if seen is not None:
@@ -45,10 +48,9 @@ async def set_status(
             query["version"] = expected
         if isinstance(expected, ConversationStatus) and not force and expected.value not in allowed:
             raise StatusError(expected.value, wanted.value)
-        settled, gone = status_fields(wanted, now)
-        return with_key(query, _status_update(settled, gone, reason, now), key)
+        return _planned(query, settled, gone, seen, now, key)
 
-    return await apply_once(backend, owner, key, plan, comment="set_status")
+    return await apply_once(backend, owner, key, plan, comment="set_status", look_first=is_heavy(settled))
 
 
 def _check_expected(seen: Head, expected: int | ConversationStatus | None) -> None:
@@ -59,20 +61,34 @@ def _check_expected(seen: Head, expected: int | ConversationStatus | None) -> No
         raise ConflictError("version", expected=expected, actual=seen["version"])
 
 
-def _status_update(
-    settled: dict[str, Any], gone: dict[str, Any], reason: str | None, now: int
-) -> dict[str, Any]:
+def _status_members(
+    status: ConversationStatus, reason: str | None, now: int
+) -> tuple[dict[str, Any], list[str]]:
+    settled, gone = status_fields(status, now)
     if reason is not None:
-        settled = {**settled, "failed_reason": encode_text(reason)}
-        gone = {name: value for name, value in gone.items() if name != "failed_reason"}
-    update: dict[str, Any] = {
-        "$set": settled,
-        "$inc": {"version": 1},
-        "$max": {"updated_at": encode_u64(now)},
-    }
+        settled["failed_reason"] = encode_text(reason)
+        gone.pop("failed_reason", None)
+    return settled, list(gone)
+
+
+def _planned(
+    query: dict[str, Any],
+    sets: Mapping[str, Any],
+    gone: Sequence[str],
+    seen: Head | None,
+    now: int,
+    key: Key,
+) -> Planned:
+    """The update that sets and unsets members; when they are large, of the record that was seen only."""
+    if seen is not None and is_heavy(sets):
+        check_record(seen, sets, gone)
+        query = {**query, "version": seen["version"]}
+    update: dict[str, Any] = {"$inc": {"version": 1}, "$max": {"updated_at": encode_u64(now)}}
+    if sets:
+        update["$set"] = sets
     if gone:
-        update["$unset"] = gone
-    return update
+        update["$unset"] = dict.fromkeys(gone, "")
+    return with_key(query, update, key)
 
 
 async def stop(backend: AsyncBackend, owner: Mapping[str, Any], reason: str | None) -> Head:
@@ -80,15 +96,14 @@ async def stop(backend: AsyncBackend, owner: Mapping[str, Any], reason: str | No
     now = backend.now()
     key = backend.key()
     stoppable = [member.value for member in STOPPABLE]
+    settled, gone = _status_members(ConversationStatus.CANCELLED, reason, now)
 
     def plan(seen: Head | None) -> Planned | None:
         if seen is not None and seen["status"] not in stoppable:
             return None
-        settled, gone = status_fields(ConversationStatus.CANCELLED, now)
-        query = {**owner, "status": {"$in": stoppable}}
-        return with_key(query, _status_update(settled, gone, reason, now), key)
+        return _planned({**owner, "status": {"$in": stoppable}}, settled, gone, seen, now, key)
 
-    return await apply_once(backend, owner, key, plan, comment="stop")
+    return await apply_once(backend, owner, key, plan, comment="stop", look_first=is_heavy(settled))
 
 
 async def update_members(
@@ -108,6 +123,7 @@ async def update_members(
     key = backend.key()
     if merge is not None:
         check_json(dict(merge), "merge")
+    look_first = merge is not None or is_heavy(_members(given)[0])
 
     def plan(seen: Head | None) -> Planned | None:
         members = dict(given)
@@ -118,21 +134,19 @@ async def update_members(
             query["version"] = seen["version"]
             if given == {} and same_json(members["extra"], extra_of(seen)):
                 return None
-        sets: dict[str, Any] = {}
-        gone: list[str] = []
-        for name, value in members.items():
-            fields = encode_member(name, value)
-            sets |= fields
-            gone += [field for field in fields_of(name) if field not in fields]
-        check_record_size(sets)
-        update: dict[str, Any] = {"$inc": {"version": 1}, "$max": {"updated_at": encode_u64(now)}}
-        if sets:
-            update["$set"] = sets
-        if gone:
-            update["$unset"] = dict.fromkeys(gone, "")
-        return with_key(query, update, key)
+        return _planned(query, *_members(members), seen, now, key)
 
-    return await apply_once(backend, owner, key, plan, comment="update", look_first=merge is not None)
+    return await apply_once(backend, owner, key, plan, comment="update", look_first=look_first)
+
+
+def _members(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    sets: dict[str, Any] = {}
+    gone: list[str] = []
+    for name, value in given.items():
+        fields = encode_member(name, value)
+        sets |= fields
+        gone += [field for field in fields_of(name) if field not in fields]
+    return sets, gone
 
 
 def _merged(extra: JSON, merge: Mapping[str, JSON]) -> JSON:

@@ -97,14 +97,9 @@ class Backend:
                 a second event loop.
 
         """
-        bound = _pace.binding()
+        self.check_binding(name)
         if self._bound_to is None:
-            self._bound_to = bound
-        elif self._bound_to != bound:
-            place = "process" if self._bound_to[0] != bound[0] else "event loop"
-            raise UnavailableError(
-                f"{name}: this store was opened in another {place}; open one in each {place}"
-            )
+            self._bound_to = _pace.binding()
         with faults.translated(name):
             if self.timeout is None or self.engine == "mongomock":
                 yield
@@ -115,6 +110,20 @@ class Backend:
                         yield
                 finally:
                     _DEADLINE.reset(outer)
+
+    def check_binding(self, name: str) -> None:
+        """Refuse a call in another process or event loop than the first one.
+
+        Raises:
+            UnavailableError: it is another.
+
+        """
+        bound = _pace.binding()
+        if self._bound_to is not None and self._bound_to != bound:
+            place = "process" if self._bound_to[0] != bound[0] else "event loop"
+            raise UnavailableError(
+                f"{name}: this store was opened in another {place}; open one in each {place}"
+            )
 
     # Reads
 
@@ -137,7 +146,10 @@ class Backend:
         sort: Sequence[tuple[str, int]] | None = None,
         limit: int = 0,
     ) -> list[dict[str, Any]]:
-        """All documents of a query, read whole or not at all."""
+        """All documents of a query, read whole or not at all.
+
+        A negative ``limit`` is one reply of the server: so many documents at most, and 16 MiB.
+        """
 
         def read() -> list[dict[str, Any]]:
             cursor = self._cursor(name, query, fields, comment, sort, limit)
@@ -175,9 +187,11 @@ class Backend:
         cursor = self.collection(name).find(query, fields, **self._comment(comment))
         if sort:
             cursor = cursor.sort(list(sort))
-        if limit:
+        if limit > 0 or self.engine == "mongomock":
             # One batch: a page is one round trip whatever its size in documents.
-            cursor = cursor.limit(limit).batch_size(limit + 1)
+            cursor = cursor.limit(abs(limit)).batch_size(abs(limit) + 1)
+        elif limit:
+            cursor = cursor.limit(limit)
         return cursor
 
     def aggregate(
@@ -324,6 +338,30 @@ class Backend:
             if faults.is_unclear(error):
                 raise faults.Unclear(error) from error
             raise
+
+    def insert_some(self, name: str, documents: Sequence[Mapping[str, Any]], *, comment: str) -> list[int]:
+        """Insert documents whose ``_id`` others may hold; the places of those that were refused for it.
+
+        Raises:
+            Unclear: any of them may have been inserted.
+
+        """
+        try:
+            _pace.settle(
+                self.collection(name).insert_many(documents, ordered=False, **self._comment(comment))
+            )
+        except BulkWriteError as error:
+            refused = error.details["writeErrors"]
+            if any(failed["code"] != _DUPLICATE for failed in refused):
+                raise
+            if error.details["writeConcernErrors"]:
+                raise faults.Unclear(error) from error
+            return [int(failed["index"]) for failed in refused]
+        except PyMongoError as error:
+            if faults.is_unclear(error):
+                raise faults.Unclear(error) from error
+            raise
+        return []
 
     def delete(self, name: str, query: Mapping[str, Any], *, comment: str) -> int:
         """Delete every document that fits; how many went."""

@@ -78,8 +78,15 @@ class Connection:
         )
 
     def close(self) -> None:
-        """Close what was opened; the engine stops when nobody else uses its folder."""
+        """Close what was opened; the engine stops when nobody else uses its folder.
+
+        Raises:
+            UnavailableError: it was opened in another process or event loop; it stays open.
+
+        """
         client, engine = self._client, self._engine
+        if self._backend is not None:
+            self._backend.check_binding("close")
         self._client = self._engine = self._backend = None
         if client is not None:
             _pace.settle(client.close())

@@ -14,11 +14,11 @@ from convostore.schemas.entries import Source
 from convostore.schemas.errors import ConflictError, InvalidRecordError, UnavailableError
 from convostore.schemas.json_values import JSON
 from convostore.schemas.usage import COUNTERS
-from convostore.store import history
+from convostore.store import history, parameters
 from convostore.store.baselines import note
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.faults import Unclear
-from convostore.store.heads import Head, encode_attachment, new_head
+from convostore.store.heads import Head, encode_attachment, new_head, record_fields
 from convostore.store.runs import (
     NewEntry,
     StoredEntry,
@@ -81,6 +81,8 @@ def draft_of(
         raise InvalidRecordError(
             "conversation", "is stored already: save it, or create a copy without its id"
         )
+    Conversation.checked(record.members())  # its lists may have been changed in place since it was made
+    checked_source = parameters.source(source)
     now = backend.now()
     if not record.created_at:
         record.created_at = now
@@ -100,7 +102,7 @@ def draft_of(
         backend.lineage(),
         now,
         backend.key(),
-        source,
+        checked_source,
         unknown,
     )
 
@@ -138,7 +140,31 @@ def insert(backend: Backend, draft: Draft, id: int, *, comment: str) -> None:
     """
     record = draft.record
     owner = {"_id": encode_u64(id), "user": record.user}
+    head, stored = prepare(backend, draft, id, comment=comment)
+    if not _insert_head(backend, owner, head, comment=comment):
+        withdraw(backend, owner, draft.lineage, comment=comment)
+        raise _conflict(backend, owner, draft)
+    confirm(backend, head, comment=comment)
+    record.id = id
+    note(record, head, stored)
+
+
+def prepare(backend: Backend, draft: Draft, id: int, *, comment: str) -> tuple[Head, list[StoredEntry]]:
+    """The head that makes the draft a conversation once it is inserted; everything else is stored by this."""
+    record = draft.record
+    owner = {"_id": encode_u64(id), "user": record.user}
     facts: Head = {"user": record.user, "lineage": draft.lineage, "structure": 0}
+    fields = record_fields(
+        record,
+        id=id,
+        now=draft.now,
+        attachments={
+            "resources": [entry.stored for entry in draft.resources],
+            "artifacts": [entry.stored for entry in draft.artifacts],
+        },
+        source=draft.source,
+        unknown=draft.unknown,
+    )
     store_pieces(backend, owner, facts, draft.pieces, comment=comment)
     stored: list[StoredEntry] = [numbered(entry.stored, place) for place, entry in enumerate(draft.entries)]
     bounds = backend.bounds
@@ -148,35 +174,33 @@ def insert(backend: Backend, draft: Draft, id: int, *, comment: str) -> None:
     older, run = stored[: len(stored) - kept], stored[len(stored) - kept :]
     items = store_segments(backend, owner, facts, cut_into_segments(older, bounds))
     head = new_head(
-        record,
-        id=id,
-        now=draft.now,
+        fields,
         lineage=draft.lineage,
         entries=run,
         size=entries_size(run),
         segments=items,
         next_entry=len(stored),
-        attachments={
-            "resources": [entry.stored for entry in draft.resources],
-            "artifacts": [entry.stored for entry in draft.artifacts],
-        },
         record_log=_first_records(draft),
-        source=draft.source,
-        unknown=draft.unknown,
     )
-    if not _insert_head(backend, owner, head, comment=comment):
-        _withdraw(backend, owner, draft.lineage, comment=comment)
-        raise _conflict(backend, owner, draft)
+    return head, stored
+
+
+def confirm(backend: Backend, head: Head, *, comment: str) -> None:
+    """Make sure that nobody took the segments of a new conversation for leftovers before its head was there.
+
+    Raises:
+        UnavailableError: somebody did.
+
+    """
+    items = head["segments"]
     if items:
-        part = {"user": record.user, "c": owner["_id"], "_id": {"$in": [item["i"] for item in items]}}
+        part = {"user": head["user"], "c": head["_id"], "_id": {"$in": [item["i"] for item in items]}}
         found = backend.find("segments", part, {"_id": 1}, comment=comment)
         if len(found) < len(items):
             raise UnavailableError(
-                f"{comment}: segments of conversation {id} were removed while it was made; "
-                "delete it and repeat"
+                f"{comment}: segments of conversation {decode_u64(head['_id'])} were removed while it was "
+                "made; delete it and repeat"
             )
-    record.id = id
-    note(record, head, stored)
 
 
 def _first_records(draft: Draft) -> list[history.Record]:
@@ -208,7 +232,8 @@ def _insert_head(backend: Backend, owner: Mapping[str, Any], head: Head, *, comm
     return False
 
 
-def _withdraw(backend: Backend, owner: Mapping[str, Any], lineage: int, *, comment: str) -> None:
+def withdraw(backend: Backend, owner: Mapping[str, Any], lineage: int, *, comment: str) -> None:
+    """Delete what was stored of a conversation whose head could not be inserted."""
     query = {"user": owner["user"], "c": owner["_id"], "lin": lineage}
     for name in ("segments", "blobs"):
         backend.delete(name, query, comment=comment)

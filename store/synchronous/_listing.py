@@ -6,17 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pymongo.errors import CursorNotFound, PyMongoError
-
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.entries import Page
-from convostore.store import faults
 from convostore.store.baselines import load
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.finding import Wanted, cursor_after, query_for
 from convostore.store.heads import HEAD_FIELDS, conversation_head
 from convostore.store.results import ConversationHead
-from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._reading import blobs_of, complete, read_record
 
@@ -45,27 +41,24 @@ def count(backend: Backend, wanted: Wanted) -> int:
 def scan_ids(
     backend: Backend, wanted: Wanted, *, fields: Any = None, after: int | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Documents in order of id, going on behind the last one when the cursor is lost."""
+    """Documents in order of id, page by page, each behind the last one given.
+
+    No cursor stays open, so none is lost however long the caller takes over a page, and a page is one reply
+    of the server: at most 16 MiB.
+    """
     query = query_for(wanted)
     last = None if after is None else encode_u64(after)
-    attempt = 0
     while True:
         where = query if last is None else {**query, "_id": {"$gt": last}}
-        try:
-            for document in backend.stream(
-                "conversations", where, fields, comment="scan", sort=[("_id", 1)], batch=_SCANNED
-            ):
-                attempt = 0
-                yield document
-                last = document["_id"]
+        with backend.call("scan"):
+            page = backend.find(
+                "conversations", where, fields, comment="scan", sort=[("_id", 1)], limit=-_SCANNED
+            )
+        for document in page:
+            yield document
+        if not page:
             return
-        except PyMongoError as error:
-            attempt += 1
-            if not (isinstance(error, CursorNotFound) or faults.is_unclear(error)) or backend.is_last(
-                attempt
-            ):
-                raise
-            _pace.pause(attempt)
+        last = page[-1]["_id"]
 
 
 def batch_get(backend: Backend, user: str | None, ids: Sequence[int]) -> list[Conversation]:

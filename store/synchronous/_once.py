@@ -12,11 +12,12 @@ from typing import Any, TypeAlias
 
 from convostore.store.faults import Unclear
 from convostore.store.heads import HEAD_FIELDS, WITHOUT_LISTS, Head
-from convostore.store.history import Key, find_record
+from convostore.store.history import Key
 from convostore.store.layout import Limits
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._reading import read_head
+from convostore.store.synchronous._records import has_record
 from convostore.store.synchronous._splicing import gave_up
 
 __all__ = ["Planned", "apply_once", "find_recent", "readable", "with_key"]
@@ -82,7 +83,7 @@ def apply_once(
                 break
             _pace.pause(attempt)
         seen = read_head(backend, owner, WITHOUT_LISTS, comment=comment)
-        if find_recent(seen, key) is not None or find_record(seen["log"], [key]) is not None:
+        if find_recent(seen, key) is not None or has_record(backend, owner, seen, key, comment=comment):
             if repeated is not None:
                 repeated(seen)
             return read_head(backend, owner, readable(backend, fields), comment=comment)

@@ -18,8 +18,8 @@ from convostore.store.appending import REPLY, closing_entry, needs_log_seal, nee
 from convostore.store.baselines import Baseline, adopt, baseline, check_queues, renew
 from convostore.store.codec import decode_body, decode_u64
 from convostore.store.faults import Unclear
-from convostore.store.heads import WITHOUT_LISTS, Head, check_record_size, encode_attachment, message_count
-from convostore.store.history import HOUR_MS, Key, find_record
+from convostore.store.heads import WITHOUT_LISTS, Head, encode_attachment, message_count
+from convostore.store.history import HOUR_MS, Key
 from convostore.store.results import Saved
 from convostore.store.runs import NewEntry, StoredEntry, encode_entries, entries_size, numbered
 from convostore.store.splicing import Splice
@@ -28,6 +28,7 @@ from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._blobs import store_pieces
 from convostore.store.synchronous._once import find_recent, with_key
 from convostore.store.synchronous._reading import read_head, read_record
+from convostore.store.synchronous._records import has_record
 from convostore.store.synchronous._sealing import keep_house
 from convostore.store.synchronous._splicing import gave_up, splice
 
@@ -135,7 +136,9 @@ def _update(backend: Backend, base: Baseline, changes: Changes, key: Key) -> _Up
             pushes[name] = {"$each": [entry.stored for entry in stored]}
         else:
             sets[name] = [entry.stored for entry in stored]
-    check_record_size(sets)
+    if attached or pushes or not sets.keys().isdisjoint(("resources", "artifacts")):
+        sets["attachment_bytes"] = saving.attachment_bytes(base.snapshot, changes)
+    saving.check_members(base.head, base.snapshot, sets, gone)
     messages = changes.splices.get("messages")
     entries: list[NewEntry] = []
     if messages is not None:
@@ -206,7 +209,11 @@ def _send_members(
     else:
         query, written = with_key(query, written, update.key)
     reply = backend.modify("conversations", query, written, REPLY, comment=_CALL)
-    return None if reply is None else _Done({**base.head, **reply}, base.entries)
+    if reply is None:
+        return None
+    if update.usage and needs_log_seal(reply, backend.bounds):
+        keep_house(backend, owner, messages=False, log=True)
+    return _Done({**base.head, **reply}, base.entries)
 
 
 def _send_append(backend: Backend, owner: Mapping[str, Any], base: Baseline, update: _Update) -> _Done | None:
@@ -298,4 +305,4 @@ def _send_splice(
 
 def _has(backend: Backend, owner: Mapping[str, Any], key: Key) -> bool:
     head = read_head(backend, owner, WITHOUT_LISTS, comment=_CALL)
-    return find_recent(head, key) is not None or find_record(head["log"], [key]) is not None
+    return find_recent(head, key) is not None or has_record(backend, owner, head, key, comment=_CALL)

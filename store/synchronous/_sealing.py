@@ -12,15 +12,15 @@ from pymongo.errors import DuplicateKeyError, PyMongoError
 from convostore.store import sealing
 from convostore.store.faults import Unclear
 from convostore.store.heads import Head
-from convostore.store.history import find_record
 from convostore.store.manifest import Item, Span, item_of, mergeable, segment_document
 from convostore.store.runs import Segment, cut_into_segments
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
+from convostore.store.synchronous._records import has_record
 
 __all__ = ["keep_house", "merge", "seal_log", "seal_messages", "store_segments", "swap"]
 
-_FACTS = {"version": 1, "structure": 1}
+_FACTS = {name: 1 for name in ("user", "lineage", "version", "structure", "revision", "log_start")}
 _log = logging.getLogger("convostore")
 
 
@@ -95,7 +95,7 @@ def swap(
             head = backend.find_one(
                 "conversations", owner, {**_FACTS, "segments": 1, "log": 1}, comment=comment
             )
-            if head is not None and _holds(head, own, key):
+            if head is not None and _holds(backend, owner, head, own, key, comment=comment):
                 return head
             if head is not None and head["structure"] == structure:
                 continue
@@ -106,10 +106,12 @@ def swap(
     return None
 
 
-def _holds(head: Head, own: list[Item], key: Any) -> bool:
-    if key is not None:
-        return find_record(head["log"], [key]) is not None
-    return bool(own) and own[0]["i"] in {item["i"] for item in head["segments"]}
+def _holds(
+    backend: Backend, owner: Mapping[str, Any], head: Head, own: list[Item], key: Any, *, comment: str
+) -> bool:
+    if own and own[0]["i"] in {item["i"] for item in head["segments"]}:
+        return True
+    return key is not None and has_record(backend, owner, head, key, comment=comment)
 
 
 def _part(owner: Mapping[str, Any]) -> dict[str, Any]:
