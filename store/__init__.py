@@ -5,6 +5,7 @@ from convostore.schemas.errors import __all__ as _errors
 from convostore.store.asynchronous.store import AsyncConversationStore
 from convostore.store.asynchronous.users import AsyncUserStore
 from convostore.store.capabilities import CAPABILITIES
+from convostore.store.exchanging import ExportReport, ImportReport, Problem
 from convostore.store.parameters import ALL_USERS, UNSET
 from convostore.store.results import (
     Appended,
@@ -15,11 +16,13 @@ from convostore.store.results import (
     Deleted,
     Finding,
     Queued,
+    Rewritten,
     Saved,
     SetupReport,
 )
 from convostore.store.synchronous.store import ConversationStore
 from convostore.store.synchronous.users import UserStore
+from convostore.store.timeline import Revision
 
 __all__ = [
     "ALL_USERS",
@@ -34,8 +37,13 @@ __all__ = [
     "ConversationHead",
     "ConversationStore",
     "Deleted",
+    "ExportReport",
     "Finding",
+    "ImportReport",
+    "Problem",
     "Queued",
+    "Revision",
+    "Rewritten",
     "Saved",
     "SetupReport",
     "UserStore",

@@ -19,6 +19,7 @@ __all__ = [
     "Deleted",
     "Finding",
     "Queued",
+    "Rewritten",
     "Saved",
     "SetupReport",
 ]
@@ -48,6 +49,18 @@ class Saved:
     version: int
     changed: tuple[str, ...] = ()
     rebased: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What :meth:`rewrite` did: the version now stored, and how many messages changed, removed ones included.
+
+    ``forks`` are the conversations that were forked from this one: they have copies of their own.
+    """
+
+    version: int
+    changed: int
+    forks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

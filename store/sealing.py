@@ -26,6 +26,7 @@ __all__ = [
     "records_to_seal",
     "replace_manifest",
     "run_to_seal",
+    "sealed_at_birth",
 ]
 
 SEALABLE: Final = {
@@ -48,7 +49,7 @@ SEALABLE: Final = {
 """What a seal reads of the head."""
 
 _END: Final = 2**30
-_CHANGE_BYTES: Final = 8 * 1024 * 1024
+_CHANGE_BYTES: Final = 4 * 1024 * 1024  # the keys in them are in the document twice
 
 
 def run_to_seal(head: Head, bounds: Bounds) -> list[StoredEntry]:
@@ -91,10 +92,13 @@ def replace_manifest(
 def records_to_seal(head: Head, now: int, bounds: Bounds) -> list[history.Record]:
     """The older change records of the head, when there are enough of them."""
     log: list[history.Record] = head["log"]
-    if len(log) <= bounds.log_soft and document_size({"log": log}) <= bounds.log_bytes:
+    held = document_size({"log": log})
+    if len(log) <= bounds.log_soft and held <= bounds.log_bytes:
         return []
     count = len(log) - bounds.log_keep
-    if len(log) < bounds.log_hard:
+    if held > bounds.log_hard_bytes:
+        count = len(log) - bounds.log_heavy_keep
+    elif len(log) < bounds.log_hard:
         young = next((at for at, row in enumerate(log) if row["at"] > now - bounds.log_age_ms), len(log))
         count = min(count, young)
     chosen: list[history.Record] = []
@@ -124,6 +128,27 @@ def change_document(conversation: Any, head: Head, records: Sequence[history.Rec
         "sums": history.hourly_sums(records),
         "recs": list(records),
     }
+
+
+def sealed_at_birth(
+    conversation: Any, head: Head, records: Sequence[history.Record], bounds: Bounds
+) -> tuple[list[dict[str, Any]], list[history.Record]]:
+    """The documents of all but the newest records of a conversation about to be made, and those newest ones.
+
+    ``head`` has its user, lineage and the ``next_entry`` after all records.
+    """
+    documents: list[dict[str, Any]] = []
+    rest = list(records)
+    start = 0
+    while len(rest) > bounds.log_soft or document_size({"log": rest}) > _CHANGE_BYTES:
+        facts = {**head, "log_start": start, "log": rest}
+        count, size = 0, 0
+        while count < max(len(rest) - bounds.log_keep, 1) and (not count or size < _CHANGE_BYTES):
+            size += document_size(rest[count])
+            count += 1
+        documents.append(change_document(conversation, facts, rest[:count]))
+        start, rest = start + count, rest[count:]
+    return documents, rest
 
 
 def log_cut(owner: Mapping[str, Any], head: Head, to: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -50,7 +50,8 @@ def fold(moment: Moment, changes: Iterable[ChangeRecord], now: int, keys: Iterab
     """
     folded = Folded(moment.copy())
     for row, key in zip(changes, keys, strict=False):
-        at = now if row.at is None else row.at
+        made = row.made()
+        at = now if made is None else made
         record: history.Record = {"at": Int64(at), "k": key}
         halted = folded.moment.halt
         change = row.change

@@ -4,13 +4,14 @@ this one.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from convostore.schemas.conversations import Conversation, ConversationDelta, ConversationStatus, baseline_of
 from convostore.schemas.entries import Entry, Page, Source
 from convostore.schemas.errors import InvalidRecordError, QueryError
+from convostore.schemas.formats import ReadOptions
 from convostore.schemas.identifiers import check_label, check_thread, check_user
 from convostore.schemas.json_values import JSON
 from convostore.schemas.resources import Resource
@@ -21,14 +22,17 @@ from convostore.store.asynchronous import (
     _checking,
     _creating,
     _editing,
+    _forking,
     _listing,
     _queues,
     _reading,
     _removing,
+    _rewriting,
     _saving,
     _setup,
     _states,
     _transcripts,
+    exchange,
 )
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._connecting import AsyncConnection
@@ -36,6 +40,7 @@ from convostore.store.asynchronous._watching import AsyncWatch
 from convostore.store.asynchronous.resources import AsyncResources
 from convostore.store.asynchronous.users import AsyncUserStore
 from convostore.store.codec import encode_u64
+from convostore.store.exchanging import ExportReport, ImportReport
 from convostore.store.finding import Wanted
 from convostore.store.heads import HEAD_FIELDS, conversation_head
 from convostore.store.layout import Bounds
@@ -48,6 +53,7 @@ from convostore.store.results import (
     ConversationHead,
     Deleted,
     Queued,
+    Rewritten,
     Saved,
     SetupReport,
 )
@@ -168,6 +174,98 @@ class AsyncConversationStore:
         backend = await self._opened()
         with backend.call("check"):
             return await _checking.check(backend, owner, repair=parameters.flag(repair, "repair"))
+
+    async def import_conversations(
+        self,
+        source: bytes | IO[bytes] | Iterable[bytes],
+        *,
+        format: str = "auto",
+        user: str | Unset = UNSET,
+        file: str | None = None,
+        dry_run: bool = False,
+        version: int | None = None,
+        collection: str | None = None,
+        field_names: Mapping[int, str] | None = None,
+        into: int | None = None,
+        messages_offset: int | None = None,
+        artifacts_offset: int | None = None,
+        on_progress: Callable[[ImportReport], object] | None = None,
+    ) -> ImportReport:
+        """Store what an export of this or another program holds; a repeat imports nothing twice.
+
+        ``source`` is read by calls that block. ``format`` is ``auto``, which looks at the content, or a
+        name of ``convostore.schemas.formats.FORMATS``. ``user`` owns all that is imported; left out, each
+        conversation belongs to the user it names. ``file`` is noted as where it came from. A conversation
+        is recognised by its identity in the source: an equal one is left alone, a changed one brought up
+        to date, never shortened. Its id is kept when free, and links between conversations follow those
+        that were renumbered. It is ``completed`` unless the source states a status. The rest is for the
+        ``anda`` format (``convostore.schemas.formats.ReadOptions``); ``into`` is the stored id that a
+        delta belongs to. With ``dry_run`` nothing is written. What cannot be read or stored is in the
+        report and stops nothing else.
+
+        Raises:
+            ImportFormatError: nothing of the source could be read.
+            InvalidRecordError: the format names no user and none is given.
+
+        """
+        owner = parameters.one_user(user)
+        if into is not None:
+            parameters.conversation_id(into, "into")
+        for value, name in ((messages_offset, "messages_offset"), (artifacts_offset, "artifacts_offset")):
+            if value is not None:
+                parameters.offset(value, name)
+        if collection is not None:
+            parameters.plain_text(collection, "collection")
+        options = ReadOptions(
+            owner, file, version, collection, field_names, messages_offset, artifacts_offset
+        )
+        return await exchange.import_conversations(
+            await self._opened(),
+            self._ids,
+            source,
+            format=format,
+            options=options,
+            into=into,
+            dry_run=parameters.flag(dry_run, "dry_run"),
+            on_progress=on_progress,
+        )
+
+    async def export_conversations(
+        self,
+        write: Callable[[bytes], Any],
+        *,
+        user: UserScope,
+        thread: str | None = None,
+        status: ConversationStatus | str | Sequence[ConversationStatus | str] | None = None,
+        label: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        format: str = "convostore",
+        version: int = 4,
+        strict: bool = False,
+        on_progress: Callable[[ExportReport], object] | None = None,
+    ) -> ExportReport:
+        """Give the conversations that :meth:`find` would give to ``write``, in pieces, the lowest id first.
+
+        ``format`` is ``convostore`` (everything; the same data give the same bytes), ``anda`` (records as
+        the writer of schema ``version`` has them) or ``openai`` (chat JSON Lines). What a format cannot
+        say is in the report; ``strict`` makes it an error. Memory does not grow with what is exported.
+
+        Raises:
+            QueryError: a condition makes no sense, or there is no such format.
+            SchemaVersionError: with ``strict``, a record holds what its version cannot say.
+
+        """
+        wanted = _wanted(user, thread, status, label, since, until)
+        return await exchange.export_conversations(
+            await self._opened(),
+            write,
+            wanted,
+            format=format,
+            version=version,
+            strict=parameters.flag(strict, "strict"),
+            on_progress=on_progress,
+        )
 
     # One conversation
 
@@ -508,7 +606,7 @@ class AsyncConversationStore:
         """
         named = parameters.call_key(key)
         wanted = parameters.status(status)
-        given = parameters.messages(list(messages))
+        given = parameters.messages(messages)
         held = parent if isinstance(parent, Conversation) else None
         id = parent if held is None else held.id
         backend, owner = await self._owner(
@@ -629,6 +727,43 @@ class AsyncConversationStore:
             assert named is not None
             return await _transcripts.as_of(backend, owner, named, comment="as_of")
 
+    async def fork(
+        self, id: int, at: int | None = None, *, user: str | Unset = UNSET, exact: bool = False
+    ) -> Conversation:
+        """A new conversation that begins as this one.
+
+        It has its log up to the latest turn that ends at or before the entry ``at``, with ``exact`` up to
+        that very entry, without ``at`` whole. Entries keep ids, times and asides; history works in the copy.
+        It shares nothing with the source, has the source's ancestors, starts completed and with no usage, and
+        knows what it was forked from.
+
+        Raises:
+            NotFoundError: there is no such conversation or entry.
+
+        """
+        if at is not None:
+            parameters.entry_id(at, "at")
+        parameters.flag(exact, "exact")
+        backend, owner = await self._owner(id, user, "fork")
+        with backend.call("fork"):
+            return await _forking.fork(backend, owner, at, self._ids, exact=exact)
+
+    async def rewrite(
+        self, id: int, rewriter: Callable[[JSON], JSON], *, user: str | Unset = UNSET
+    ) -> Rewritten:
+        """Take something out of messages *and* history: ``rewriter`` is given each message, present or
+        removed.
+
+        And each aside's value. What it gives back is stored in its place. The log gets a new lineage:
+        transcripts loaded before cannot be saved, and keys of earlier calls no longer tell other content
+        apart. Forks have copies; they are listed.
+        """
+        if not callable(rewriter):
+            raise InvalidRecordError("rewriter", "must be a function from a message to a message")
+        backend, owner = await self._owner(id, user, "rewrite")
+        with backend.call("rewrite"):
+            return await _rewriting.rewrite(backend, owner, rewriter)
+
     async def undo(self, id: int, *, user: str | Unset = UNSET) -> Saved:
         """Take back the newest change of the messages that is in force; entries come back with their ids.
 
@@ -665,11 +800,11 @@ class AsyncConversationStore:
     ) -> Page[Entry]:
         """A page of entries, oldest first: the newest, or those just before or after an entry's id.
 
-        ``for_model`` gives what a provider call may be given: calls and results paired and in order, results
-        that are missing made up (their entry has the id -1), failed and unfinished turns left out, and no
-        call cut from its results, for which the page may hold more than ``limit``. What is stored stays as it is.
-        ``cursor`` names the entry that the next request's ``before`` (or ``after``) takes; None at the end.
-        Round trips: 1 when the page lies in the newest 50, else 2.
+        ``for_model`` gives what a provider call may be given: calls and results paired and in order,
+        results that are missing made up (their entry has the id -1), failed and unfinished turns left
+        out, and no call cut from its results, for which the page may hold more than ``limit``. What is
+        stored stays as it is. ``cursor`` names the entry that the next request's ``before`` (or
+        ``after``) takes; None at the end. Round trips: 1 when the page lies in the newest 50, else 2.
         """
         checked = parameters.page_limit(limit, most=MOST_MESSAGES)
         if before is not None and after is not None:
@@ -766,9 +901,7 @@ class AsyncConversationStore:
         since: int | None = None,
         until: int | None = None,
     ) -> AsyncIterator[ConversationHead]:
-        """The head of each, the lowest id first; a lost cursor is taken up again
-        behind the last one given.
-        """
+        """The head of each, the lowest id first, some hundred at a time; no cursor stays open in between."""
         wanted = _wanted(user, thread, status, label, since, until)
         backend = await self._opened()
         fields = None if backend.engine == "mongomock" else HEAD_FIELDS

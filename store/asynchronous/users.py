@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from convostore.schemas.conversations import Conversation, ConversationDelta, ConversationStatus
@@ -13,7 +13,7 @@ from convostore.schemas.resources import Resource
 from convostore.schemas.transcript import Transcript
 from convostore.store.asynchronous._watching import AsyncWatch
 from convostore.store.parameters import UNSET, Unset
-from convostore.store.results import Appended, ConversationHead, Deleted, Queued, Saved
+from convostore.store.results import Appended, ConversationHead, Deleted, Queued, Rewritten, Saved
 from convostore.store.timeline import Revision
 
 if TYPE_CHECKING:
@@ -268,6 +268,14 @@ class AsyncUserStore:
     async def as_of(self, id: int, revision: int | None = None, *, at: int | None = None) -> Transcript:
         """As :meth:`AsyncConversationStore.as_of`."""
         return await self.__store.as_of(id, revision, at=at, user=self.__user)
+
+    async def fork(self, id: int, at: int | None = None, *, exact: bool = False) -> Conversation:
+        """As :meth:`AsyncConversationStore.fork`."""
+        return await self.__store.fork(id, at, user=self.__user, exact=exact)
+
+    async def rewrite(self, id: int, rewriter: Callable[[JSON], JSON]) -> Rewritten:
+        """As :meth:`AsyncConversationStore.rewrite`."""
+        return await self.__store.rewrite(id, rewriter, user=self.__user)
 
     async def undo(self, id: int) -> Saved:
         """As :meth:`AsyncConversationStore.undo`."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from convostore.schemas.conversations import Conversation, ConversationDelta, ConversationStatus
@@ -13,7 +13,7 @@ from convostore.schemas.json_values import JSON
 from convostore.schemas.resources import Resource
 from convostore.schemas.transcript import Transcript
 from convostore.store.parameters import UNSET, Unset
-from convostore.store.results import Appended, ConversationHead, Deleted, Queued, Saved
+from convostore.store.results import Appended, ConversationHead, Deleted, Queued, Rewritten, Saved
 from convostore.store.synchronous._watching import Watch
 from convostore.store.timeline import Revision
 
@@ -269,6 +269,14 @@ class UserStore:
     def as_of(self, id: int, revision: int | None = None, *, at: int | None = None) -> Transcript:
         """As :meth:`ConversationStore.as_of`."""
         return self.__store.as_of(id, revision, at=at, user=self.__user)
+
+    def fork(self, id: int, at: int | None = None, *, exact: bool = False) -> Conversation:
+        """As :meth:`ConversationStore.fork`."""
+        return self.__store.fork(id, at, user=self.__user, exact=exact)
+
+    def rewrite(self, id: int, rewriter: Callable[[JSON], JSON]) -> Rewritten:
+        """As :meth:`ConversationStore.rewrite`."""
+        return self.__store.rewrite(id, rewriter, user=self.__user)
 
     def undo(self, id: int) -> Saved:
         """As :meth:`ConversationStore.undo`."""

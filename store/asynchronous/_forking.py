@@ -1,0 +1,235 @@
+"""Forking: a new conversation from a prefix of another one's log; the two share nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bson.int64 import Int64
+from bson.objectid import ObjectId
+from pymongo.errors import DuplicateKeyError
+
+from convostore.schemas.conversations import Conversation, ConversationStatus
+from convostore.schemas.errors import ConflictError, NotFoundError, UnavailableError
+from convostore.schemas.usage import Usage
+from convostore.store import baselines, forking, history, sealing, timeline
+from convostore.store.asynchronous import _pace
+from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._blobs import read_blobs, store_raw
+from convostore.store.asynchronous._history import blobs_for, present, records_after, removed_by
+from convostore.store.asynchronous._numbering import next_ids
+from convostore.store.asynchronous._reading import read_record
+from convostore.store.asynchronous._sealing import store_segments
+from convostore.store.codec import decode_u64, encode_u64
+from convostore.store.faults import Unclear
+from convostore.store.forking import Prefix, with_new_blobs
+from convostore.store.heads import Head, new_head, record_fields
+from convostore.store.layout import Limits
+from convostore.store.runs import (
+    StoredEntry,
+    blob_references,
+    cut_into_segments,
+    entries_size,
+    newest_page,
+    to_entry,
+)
+from convostore.store.splicing import removed_bodies
+from convostore.store.timeline import Moment, aside_fields
+
+__all__ = ["fork"]
+
+_CALL = "fork"
+
+
+async def fork(
+    backend: AsyncBackend,
+    owner: Mapping[str, Any],
+    at: int | None,
+    ids: Callable[[], int] | None,
+    *,
+    exact: bool,
+) -> Conversation:
+    """Copy the conversation up to an entry, or whole.
+
+    Raises:
+        NotFoundError: there is no such conversation or entry.
+
+    """
+    head, moment = await present(backend, owner, comment=_CALL)
+    owner = {"_id": owner["_id"], "user": head["user"]}
+    found = await _prefix(backend, owner, head, moment, at, exact=exact)
+    id = (await next_ids(backend, "conversation", 1, ids, comment=_CALL))[0]
+    fork_owner = {"_id": encode_u64(id), "user": head["user"]}
+    facts: Head = {"user": head["user"], "lineage": backend.lineage(), "structure": 0}
+    attached = {name: list(head[name]) for name in ("resources", "artifacts")}
+    await _copy_blobs(backend, owner, fork_owner, facts, found, attached)
+    await _insert(backend, fork_owner, {**head, **attached}, facts, found)
+    return await read_record(backend, fork_owner, comment=_CALL)
+
+
+async def _prefix(
+    backend: AsyncBackend,
+    owner: Mapping[str, Any],
+    head: Head,
+    moment: Moment,
+    at: int | None,
+    *,
+    exact: bool,
+) -> Prefix:
+    records = await records_after(backend, owner, head, 0, comment=_CALL)
+    removed = {
+        place: await removed_by(backend, owner, head, record, comment=_CALL)
+        for place, (_, record) in enumerate(records)
+        if "rm" in record or "body" in record
+    }
+    found = Prefix(moment, [dict(record) for _, record in records], removed)
+    if at is None:
+        return found
+    cut: int | None = at
+    if not exact:
+        blobs = await blobs_for(backend, owner, head, moment, comment=_CALL)
+        cut = forking.boundary([to_entry(entry, blobs) for entry in moment.entries], at)
+    elif all(entry["id"] != at for entry in moment.entries):
+        raise NotFoundError("entry", at)
+    if cut is None:
+        return Prefix(Moment([], {}, None, 0, moment.next_aside))
+    return _cut(found, cut)
+
+
+def _cut(found: Prefix, cut: int) -> Prefix:
+    """The prefix that ends where the entry first came in."""
+    after, last = 0, len(found.records) - 1
+    for place, record in enumerate(found.records):
+        after += history.drawn(record)
+        if forking.brings(record, after, cut):
+            last = place
+            break
+    moment = found.moment.copy()
+    before = moment
+    for place in range(len(found.records) - 1, last - 1, -1):
+        if place == last:
+            before = moment.copy()
+            timeline.go_back(before, found.records[place], found.removed.get(place, []))
+        else:
+            timeline.go_back(moment, found.records[place], found.removed.get(place, []))
+    moment.next_entry = sum(history.drawn(record) for record in found.records[: last + 1])
+    kept = {place: entries for place, entries in found.removed.items() if place <= last}
+    start = Prefix(moment, found.records[: last + 1], kept)
+    cut_off = forking.prefix(moment, before.entries, start, cut)
+    cut_off.moment.next_entry = sum(history.drawn(record) for record in cut_off.records)
+    return cut_off
+
+
+async def _copy_blobs(
+    backend: AsyncBackend,
+    owner: Mapping[str, Any],
+    fork_owner: Mapping[str, Any],
+    facts: Head,
+    found: Prefix,
+    attached: dict[str, list[dict[str, Any]]],
+) -> None:
+    """Copy what lies apart, one message at a time, and let the fork's entries refer to the copies."""
+    names: dict[ObjectId, ObjectId] = {}
+    holders: list[list[StoredEntry]] = [found.moment.entries, *found.removed.values(), *attached.values()]
+    for reference in (one for holder in holders for one in blob_references(holder)):
+        if reference["b"] in names:
+            continue
+        held = await read_blobs(backend, owner["user"], owner["_id"], [reference], comment=_CALL)
+        if held is None:
+            raise UnavailableError("fork: a message was being replaced; repeat the call")
+        data, name = held[reference["b"]], ObjectId()
+        names[reference["b"]] = name
+        step = Limits.BLOB_PIECE
+        pieces = [(name, k, data[k * step : (k + 1) * step]) for k in range(reference["n"])]
+        await store_raw(backend, fork_owner, facts, pieces, comment=_CALL)
+    if names:
+        found.moment.entries = with_new_blobs(found.moment.entries, names.__getitem__)
+        attached |= {name: with_new_blobs(items, names.__getitem__) for name, items in attached.items()}
+        found.removed = {
+            place: with_new_blobs(entries, names.__getitem__) for place, entries in found.removed.items()
+        }
+
+
+async def _insert(
+    backend: AsyncBackend, owner: Mapping[str, Any], source: Head, facts: Head, found: Prefix
+) -> None:
+    """Store the fork's parts, its head last."""
+    bounds, moment = backend.bounds, found.moment
+    for place, entries in found.removed.items():
+        record = found.records[place]
+        for name in ("rm", "rmi", "body"):
+            record.pop(name, None)
+        bodies = removed_bodies(entries, facts, owner["_id"])
+        if bodies:
+            await backend.insert_own("bodies", bodies, comment=_CALL)
+            record["body"] = [body["_id"] for body in bodies]
+            record["rmi"] = [int(entry["id"]) for entry in entries]
+        elif entries:
+            record["rm"] = list(entries)
+    kept = len(moment.entries)
+    if kept > bounds.soft_count or entries_size(moment.entries) > bounds.soft_bytes:
+        kept = newest_page(moment.entries, bounds)
+    older, run = moment.entries[: len(moment.entries) - kept], moment.entries[len(moment.entries) - kept :]
+    items = await store_segments(backend, owner, facts, cut_into_segments(older, bounds))
+    sealed, log = sealing.sealed_at_birth(
+        owner["_id"], {**facts, "next_entry": moment.next_entry}, found.records, bounds
+    )
+    await backend.insert_own("changes", sealed, comment=_CALL)
+    now = backend.now()
+    plain = baselines.load({**source, "resources": [], "artifacts": [], "messages": []}, [], {})
+    record = Conversation(
+        user=plain.user,
+        thread=plain.thread,
+        status=ConversationStatus.COMPLETED,
+        usage=Usage(),
+        ancestors=plain.ancestors,
+        label=plain.label,
+        extra=plain.extra,
+        created_at=now,
+        updated_at=now,
+    )
+    fields = record_fields(
+        record,
+        id=decode_u64(owner["_id"]),
+        now=now,
+        attachments={"resources": list(source["resources"]), "artifacts": list(source["artifacts"])},
+    )
+    head = new_head(
+        fields,
+        lineage=int(facts["lineage"]),
+        entries=run,
+        size=entries_size(run),
+        segments=items,
+        next_entry=moment.next_entry,
+        record_log=log,
+    )
+    head |= {
+        "revision": Int64(len(found.records)),
+        "log_start": Int64(len(found.records) - len(log)),
+        "forked_from": {
+            "id": source["_id"],
+            "lineage": source["lineage"],
+            "revision": len(found.records),
+            "entries": len(moment.entries),
+        },
+    }
+    if moment.asides:
+        head |= {"asides": aside_fields(moment.asides), "next_aside": Int64(moment.next_aside)}
+    await _insert_head(backend, owner, head)
+
+
+async def _insert_head(backend: AsyncBackend, owner: Mapping[str, Any], head: Head) -> None:
+    for attempt in backend.attempts():
+        try:
+            await backend.insert_new("conversations", head, comment=_CALL)
+            return
+        except DuplicateKeyError:
+            held = await backend.find_one("conversations", owner, {"lineage": 1}, comment=_CALL)
+            if held is not None and held["lineage"] == head["lineage"]:
+                return
+            id = decode_u64(owner["_id"])
+            raise ConflictError("_id", expected=id, reason=f"the id {id} was taken meanwhile") from None
+        except Unclear:
+            if backend.is_last(attempt):
+                raise
+            await _pace.pause(attempt)
