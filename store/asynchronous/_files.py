@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import IO, Any
 
 from bson.objectid import ObjectId
 from gridfs.errors import NoFile
@@ -11,7 +11,7 @@ from convostore.schemas.errors import NotFoundError, UnavailableError
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
 
-__all__ = ["delete", "download", "upload"]
+__all__ = ["delete", "download", "opened", "upload"]
 
 
 def _bucket(backend: AsyncBackend) -> Any:
@@ -22,8 +22,8 @@ def _bucket(backend: AsyncBackend) -> Any:
     return _pace.bucket(backend.engine, backend.safe_database(), f"{backend.prefix}files")
 
 
-async def upload(backend: AsyncBackend, id: ObjectId, data: bytes) -> None:
-    """Store the bytes under that id."""
+async def upload(backend: AsyncBackend, id: ObjectId, data: bytes | IO[bytes]) -> None:
+    """Store the bytes, or all that the file has to read, under that id."""
     await _pace.settle(_bucket(backend).upload_from_stream_with_id(id, str(id), data))
 
 
@@ -34,9 +34,19 @@ async def download(backend: AsyncBackend, id: ObjectId) -> bytes:
         NotFoundError: there are none.
 
     """
+    stream = await opened(backend, id)
+    return bytes(await _pace.settle(stream.read()))
+
+
+async def opened(backend: AsyncBackend, id: ObjectId) -> Any:
+    """The bytes stored under that id as the driver's stream, with a ``length`` and ``read(size)``.
+
+    Raises:
+        NotFoundError: there are none.
+
+    """
     try:
-        stream = await _pace.settle(_bucket(backend).open_download_stream(id))
-        return bytes(await _pace.settle(stream.read()))
+        return await _pace.settle(_bucket(backend).open_download_stream(id))
     except NoFile as error:
         raise NotFoundError("file", str(id)) from error
 

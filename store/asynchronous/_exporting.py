@@ -1,0 +1,310 @@
+"""Exporting: conversations in order of id, each at one version, in the memory that one batch needs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any
+
+from bson.objectid import ObjectId
+
+from convostore.schemas.conversations import Conversation
+from convostore.schemas.errors import InvalidRecordError, NotFoundError, UnavailableError
+from convostore.schemas.formats import anda, canonical, openai_chat
+from convostore.schemas.json_values import JSON, dump_exact, load_exact
+from convostore.store.asynchronous import _files, _pace
+from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._blobs import read_blobs
+from convostore.store.asynchronous._listing import scan_ids
+from convostore.store.asynchronous._reading import blobs_of, not_found
+from convostore.store.asynchronous._splicing import read_segments
+from convostore.store.baselines import load
+from convostore.store.codec import decode_body, decode_u64
+from convostore.store.exchanging import ExportReport
+from convostore.store.finding import Wanted
+from convostore.store.heads import Head, decode_unknown, embedded, source_of
+from convostore.store.portable import change_to_json, conversation_line, removed_of
+from convostore.store.runs import StoredEntry, blob_references, to_entry
+
+__all__ = ["Exporter"]
+
+_CALL = "export"
+_REREADS = 20
+_TOGETHER = 4
+"""Segments read at once: at most 1 MiB each."""
+
+_IN_MEMORY = 8 << 20
+
+
+class Exporter:
+    """Writes what is wanted in one format, as bytes to ``write``."""
+
+    def __init__(
+        self,
+        backend: AsyncBackend,
+        write: Callable[[bytes], Any],
+        report: ExportReport,
+        on_progress: Callable[[ExportReport], object] | None,
+    ) -> None:
+        self._backend = backend
+        self._write = write
+        self._report = report
+        self._on_progress = on_progress
+
+    def _out(self, data: bytes) -> None:
+        self._write(data)
+        self._report.bytes += len(data)
+
+    async def write_canonical(self, wanted: Wanted) -> None:
+        """Everything, in Convostore's own format."""
+        writer = canonical.CanonicalWriter()
+        self._out(writer.header())
+        async for stored in self._resources(wanted):
+            await self._resource(writer, stored)
+        async for row in scan_ids(self._backend, wanted, fields={"user": 1}):
+            try:
+                with tempfile.SpooledTemporaryFile(
+                    _IN_MEMORY, mode="w+", encoding="ascii", newline="\n"
+                ) as spool:
+                    line, changes, count = await self._spooled(row, spool)
+                    self._out(writer.conversation(line))
+                    spool.seek(0)
+                    for data in writer.entries(text.rstrip("\n") for text in spool):
+                        self._out(data)
+            except NotFoundError:
+                continue  # deleted since the scan began
+            for data in writer.changes(changes):
+                self._out(data)
+            self._out(writer.end(line.id))
+            self._done(count)
+        self._out(writer.trailer())
+
+    async def write_anda(self, wanted: Wanted, version: int, *, strict: bool) -> None:
+        """Records as the writer of one schema version of Anda's has them, a line each."""
+        async for record, _, spool, count in self._records(wanted):
+            notes: list[str] = []
+            for text in anda.write(record, _loaded(spool), version=version, strict=strict, notes=notes):
+                self._out(text.encode())
+            for note in notes:
+                self._report.note(note)
+            self._done(count)
+
+    async def write_openai(self, wanted: Wanted) -> None:
+        """Chat conversations, a line each."""
+        async for record, head, spool, count in self._records(wanted):
+            unknown = decode_unknown(head)
+            for text in openai_chat.write(record, _loaded(spool), source_of(head), unknown):
+                self._out(text.encode())
+            self._done(count)
+
+    def _done(self, messages: int) -> None:
+        self._report.conversations += 1
+        self._report.messages += messages
+        if self._on_progress is not None:
+            self._on_progress(self._report)
+
+    # Conversations
+
+    async def _records(self, wanted: Wanted) -> AsyncIterator[tuple[Conversation, Head, IO[str], int]]:
+        """Each record without its messages, which lie in a file as exact JSON, a line each."""
+        async for row in scan_ids(self._backend, wanted, fields={"user": 1}):
+            with tempfile.SpooledTemporaryFile(
+                _IN_MEMORY, mode="w+", encoding="ascii", newline="\n"
+            ) as spool:
+                try:
+                    head, record, count = await self._whole(row, spool, _message_text)
+                except NotFoundError:
+                    continue
+                spool.seek(0)
+                yield record, head, spool, count
+
+    async def _spooled(
+        self, row: Mapping[str, Any], spool: IO[str]
+    ) -> tuple[canonical.ConversationLine, list[str], int]:
+        """The conversation's line, its changes as texts; its entries go to the file, a line each."""
+        for attempt in range(1, _REREADS + 1):
+            head, record, count = await self._whole(row, spool, _entry_text)
+            with self._backend.call(_CALL):
+                changes = await self._changes(head)
+            if changes is not None:
+                return conversation_line(head, record), changes, count
+            await _pace.pause(attempt)
+        raise _moving(row)
+
+    async def _whole(
+        self, row: Mapping[str, Any], spool: IO[str], text_of: Callable[[StoredEntry, Any], str]
+    ) -> tuple[Head, Conversation, int]:
+        """The head, the record without messages, how many entries went to the file: all of one version."""
+        owner = {"_id": row["_id"], "user": row["user"]}
+        for attempt in range(1, _REREADS + 1):
+            with self._backend.call(_CALL):
+                head = await self._backend.find_one("conversations", owner, comment=_CALL)
+            if head is None:
+                raise not_found(owner)
+            spool.seek(0)
+            spool.truncate()
+            count = await self._entries(owner, head, spool, text_of)
+            if count is not None:
+                with self._backend.call(_CALL):
+                    blobs = await blobs_of(self._backend, owner, head, [], comment=_CALL, attachments=True)
+                if blobs is not None:
+                    return head, load({**head, "messages": []}, [], blobs), count
+            await _pace.pause(attempt)
+        raise _moving(row)
+
+    async def _entries(
+        self,
+        owner: Mapping[str, Any],
+        head: Head,
+        spool: IO[str],
+        text_of: Callable[[StoredEntry, Any], str],
+    ) -> int | None:
+        """Write the entries of the head as read; None when a part of them was replaced meanwhile."""
+        manifest, count = head["segments"], 0
+        for start in range(0, len(manifest), _TOGETHER):
+            with self._backend.call(_CALL):
+                held = await read_segments(
+                    self._backend, owner, head["user"], manifest[start : start + _TOGETHER], comment=_CALL
+                )
+            if held is None or not await self._put(owner, head, held, spool, text_of):
+                return None
+            count += len(held)
+        run = embedded(head)
+        if not await self._put(owner, head, run, spool, text_of):
+            return None
+        return count + len(run)
+
+    async def _put(
+        self,
+        owner: Mapping[str, Any],
+        head: Head,
+        entries: Sequence[StoredEntry],
+        spool: IO[str],
+        text_of: Callable[[StoredEntry, Any], str],
+    ) -> bool:
+        for entry in entries:
+            # One by one, since a message may be as large as memory allows.
+            blobs: dict[ObjectId, bytes] | None = {}
+            references = blob_references([entry])
+            if references:
+                with self._backend.call(_CALL):
+                    blobs = await read_blobs(
+                        self._backend, head["user"], owner["_id"], references, comment=_CALL
+                    )
+                if blobs is None:
+                    return False
+            spool.write(text_of(entry, blobs))
+            spool.write("\n")
+        return True
+
+    async def _changes(self, head: Head) -> list[str] | None:
+        """Every change record up to the head's revision, oldest first; None when some moved meanwhile."""
+        part = {"user": head["user"], "c": head["_id"], "lin": head["lineage"]}
+        start = int(head["log_start"])
+        texts: list[str] = []
+        if start:
+            sealed = self._backend.stream(
+                "changes", part, {"recs": 1, "to": 1}, comment=_CALL, sort=[("_id", 1)]
+            )
+            async for document in sealed:
+                first = int(document["_id"]["from"])
+                if first > start:
+                    break  # sealed since the head was read, which holds these itself
+                if first != len(texts) + 1:
+                    return None
+                for record in document["recs"][: start - first + 1]:
+                    texts.append(await self._change(head, record))
+        if len(texts) != start:
+            return None
+        for record in head["log"]:
+            texts.append(await self._change(head, record))
+        return texts
+
+    async def _change(self, head: Head, record: Mapping[str, Any]) -> str:
+        bodies: dict[ObjectId, list[StoredEntry]] = {}
+        if "body" in record:
+            part = {"user": head["user"], "c": head["_id"], "_id": {"$in": list(record["body"])}}
+            for document in await self._backend.find("bodies", part, {"e": 1}, comment=_CALL):
+                bodies[document["_id"]] = document["e"]
+        try:
+            removed = removed_of(dict(record), bodies)
+        except KeyError as error:
+            raise _broken(head, f"removed entries {error.args[0]} are missing") from None
+        references = blob_references(removed)
+        blobs = await read_blobs(self._backend, head["user"], head["_id"], references, comment=_CALL)
+        if blobs is None:
+            raise _broken(head, "a removed message is missing")
+        return dump_exact(change_to_json(dict(record), removed, blobs))
+
+    # Resources
+
+    async def _resources(self, wanted: Wanted) -> AsyncIterator[Mapping[str, Any]]:
+        """The resources in scope: all of the user's, or with more conditions those that the wanted name."""
+        named = None if wanted == Wanted(wanted.user) else await self._named(wanted)
+        query = {} if wanted.user is None else {"user": wanted.user}
+        last: Any = None
+        while True:
+            where = query if last is None else {**query, "_id": {"$gt": last}}
+            with self._backend.call(_CALL):
+                found = await self._backend.find(
+                    "resources", where, comment=_CALL, sort=[("_id", 1)], limit=16
+                )
+            for stored in found:
+                if named is None or decode_u64(stored["_id"]) in named:
+                    yield stored
+            if len(found) < 16:
+                return
+            last = found[-1]["_id"]
+
+    async def _named(self, wanted: Wanted) -> set[int]:
+        fields = {"user": 1, "resources._id": 1, "artifacts._id": 1}
+        named: set[int] = set()
+        async for head in scan_ids(self._backend, wanted, fields=fields):
+            for name in ("resources", "artifacts"):
+                named |= {decode_u64(item["_id"]) for item in head.get(name, ()) if "_id" in item}
+        return named
+
+    async def _resource(self, writer: canonical.CanonicalWriter, stored: Mapping[str, Any]) -> None:
+        id = decode_u64(stored["_id"])
+        blob, stream, parts = stored.get("blob"), None, 0
+        with self._backend.call(_CALL):
+            if "file" in stored:
+                stream = await _files.opened(self._backend, stored["file"])
+                parts = canonical.count_parts(int(stream.length))
+        line = canonical.ResourceLine(
+            id,
+            stored["user"],
+            {**decode_body(stored["resource"], {}), "_id": id},
+            None if blob is None else bytes(blob),
+            parts,
+            {name: int(stored[name]) for name in ("added_at", "marked") if name in stored},
+        )
+        self._out(writer.resource(line))
+        for part in range(parts):
+            with self._backend.call(_CALL):
+                assert stream is not None
+                data = bytes(await _pace.settle(stream.read(canonical.PART_BYTES)))
+            self._out(writer.resource_bytes(id, part, data))
+        self._report.resources += 1
+
+
+def _entry_text(entry: StoredEntry, blobs: Mapping[ObjectId, bytes]) -> str:
+    return canonical.entry_text(to_entry(entry, blobs))
+
+
+def _message_text(entry: StoredEntry, blobs: Mapping[ObjectId, bytes]) -> str:
+    return dump_exact(decode_body(entry, blobs))
+
+
+def _loaded(spool: Iterable[str]) -> Iterator[JSON]:
+    return map(load_exact, spool)
+
+
+def _moving(row: Mapping[str, Any]) -> UnavailableError:
+    id = decode_u64(row["_id"])
+    return UnavailableError(f"conversation {id} was being rewritten at every try to read it; export again")
+
+
+def _broken(head: Head, what: str) -> InvalidRecordError:
+    id = decode_u64(head["_id"])
+    return InvalidRecordError(f"conversation {id}", f"{what}; run check, which tells what is broken")

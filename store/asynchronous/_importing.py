@@ -1,0 +1,283 @@
+"""Importing conversations of foreign formats: recognised by their source, stored many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from convostore.schemas.errors import ConflictError, ConvostoreError, NotFoundError
+from convostore.schemas.formats import Imported, ImportedDelta, Item, Noticed, Refused
+from convostore.store.asynchronous import _creating, _saving
+from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._inserting import insert_heads
+from convostore.store.asynchronous._numbering import lift_counter, next_ids
+from convostore.store.asynchronous._reading import read_record
+from convostore.store.asynchronous._updating import bring_up_to_date, link
+from convostore.store.codec import decode_u64, encode_u64
+from convostore.store.exchanging import ImportReport, encode_facts, merge_delta
+from convostore.store.heads import Head
+from convostore.store.links import Links
+
+__all__ = ["Importer"]
+
+_CALL = "import"
+_BATCH = 200
+_BATCH_BYTES = 8 << 20
+_FACTS = {"user": 1, "source": 1, "version": 1}
+
+
+class Importer:
+    """Takes what a reader gives, in order, and stores it in batches; ``finish`` ends it.
+
+    A conversation whose source identity the user has already is compared: equal by the hash of its
+    content it is unchanged, else brought up to date by :func:`plan_update`. A new one keeps its id when
+    that is free. ``child`` and ``ancestors`` that name conversations of the same input follow their
+    renumbering; what they name outside of it stays and is noted.
+    """
+
+    def __init__(
+        self,
+        backend: AsyncBackend,
+        ids: Callable[[], int] | None,
+        report: ImportReport,
+        *,
+        into: int | None = None,
+        on_progress: Callable[[ImportReport], object] | None = None,
+    ) -> None:
+        self._backend = backend
+        self._ids = ids
+        self._report = report
+        self._into = into
+        self._on_progress = on_progress
+        self._batch: list[Imported] = []
+        self._bytes = 0
+        self._seen: dict[int, int] = {}
+        self._links = Links()
+
+    async def take(self, item: Item) -> None:
+        """Take one thing that was read."""
+        report = self._report
+        if isinstance(item, Refused):
+            report.add("failed", item.position, item.reason, item.id)
+        elif isinstance(item, Noticed):
+            report.note(f"{item.position}: {item.text}")
+        elif isinstance(item, ImportedDelta):
+            await self._flush()
+            await self._merge(item)
+        elif self._is_new(item):
+            self._batch.append(item)
+            self._bytes += item.size
+            if len(self._batch) >= _BATCH or self._bytes >= _BATCH_BYTES:
+                await self._flush()
+
+    async def finish(self) -> None:
+        """Store what is left, and note the ids that lead out of the input."""
+        await self._flush()
+        count, some = self._links.outside()
+        if count:
+            ids = ", ".join(map(str, some))
+            self._report.note(
+                f"{count:,} links lead to conversations that the input does not hold ({ids}); kept"
+            )
+
+    def _is_new(self, item: Imported) -> bool:
+        """Whether its identity was not read before in this input; otherwise it is reported."""
+        for note in item.notes:
+            self._report.note(f"{item.position}: {note}")
+        source = item.source
+        key = hash((item.conversation.user, source.format, source.id))
+        content = hash(source.sha256)
+        if key not in self._seen:
+            self._seen[key] = content
+            return True
+        if self._seen[key] == content:
+            self._counted(item)
+            self._report.unchanged += 1
+        else:
+            reason = "the input holds another conversation of the same identity; the first one was taken"
+            self._report.add("failed", item.position, reason, source.id)
+        return False
+
+    def _counted(self, item: Imported) -> None:
+        self._report.read += 1
+        self._report.messages += len(item.conversation.messages)
+
+    async def _flush(self) -> None:
+        batch, self._batch, self._bytes = self._batch, [], 0
+        if not batch:
+            return
+        with self._backend.call(_CALL):
+            held = await self._held(batch)
+        fresh = []
+        for item in batch:
+            found = held.get((item.conversation.user, item.source.id))
+            if found is None:
+                fresh.append(item)
+            else:
+                await self._again(item, found)
+        with self._backend.call(_CALL):
+            await self._store(fresh)
+        if self._on_progress is not None:
+            self._on_progress(self._report)
+
+    async def _held(self, batch: Sequence[Imported]) -> dict[tuple[str, str], Head]:
+        """What the store has of these sources, by user and identity."""
+        held: dict[tuple[str, str], Head] = {}
+        by_user: dict[tuple[str, str], list[str]] = {}
+        for item in batch:
+            by_user.setdefault((item.conversation.user, item.source.format), []).append(item.source.id)
+        for (user, format), identities in by_user.items():
+            query = {"user": user, "source.format": format, "source.id": {"$in": identities}}
+            for head in await self._backend.find("conversations", query, _FACTS, comment=_CALL):
+                held[user, head["source"]["id"]] = head
+        return held
+
+    # What is there already
+
+    async def _again(self, item: Imported, found: Head) -> None:
+        self._counted(item)
+        id = decode_u64(found["_id"])
+        await self._link(item, id)
+        if found["source"].get("sha256") == item.source.sha256:
+            self._report.unchanged += 1
+            return
+        try:
+            with self._backend.call(_CALL):
+                untouched = found["source"].get("version") == found["version"]
+                kept = await bring_up_to_date(
+                    self._backend, found, item, untouched=untouched, dry_run=self._report.dry_run
+                )
+        except NotFoundError:
+            kept = "it was deleted here while the import went on"
+        except ConvostoreError as error:
+            self._uncount(item)
+            self._report.add("failed", item.position, str(error), item.source.id)
+            return
+        if kept is None:
+            self._report.updated += 1
+        elif kept == "":
+            self._report.unchanged += 1
+        else:
+            self._uncount(item)
+            self._report.add("skipped", item.position, kept, item.source.id)
+
+    def _uncount(self, item: Imported) -> None:
+        self._report.read -= 1
+
+    # What is new
+
+    async def _store(self, fresh: Sequence[Imported]) -> None:
+        if not fresh:
+            return
+        taken = await self._taken(fresh)
+        drafts: list[tuple[Imported, _creating.Draft | None]] = []
+        for item in fresh:
+            drafts.append((item, self._draft(item, taken)))
+        good = [(item, draft) for item, draft in drafts if draft is not None]
+        for item, _ in good:
+            self._counted(item)
+        if self._report.dry_run:
+            for item, draft in good:
+                await self._stored(item, draft.record.id)
+            return
+        await self._number([draft for _, draft in good])
+        heads = []
+        for _, draft in good:
+            head, _ = await _creating.prepare(self._backend, draft, draft.record.id, comment=_CALL)
+            if "source" in head:
+                head["source"]["version"] = head["version"]
+            heads.append(head)
+        refused = await insert_heads(self._backend, heads, comment=_CALL)
+        for place, (item, draft) in enumerate(good):
+            if place in refused:
+                await self._insert_alone(item, draft)
+            else:
+                await _creating.confirm(self._backend, heads[place], comment=_CALL)
+                await self._stored(item, draft.record.id)
+
+    async def _taken(self, fresh: Sequence[Imported]) -> set[int]:
+        """The ids wanted that others hold."""
+        wanted = [encode_u64(item.conversation.id) for item in fresh if item.conversation.id]
+        if not wanted:
+            return set()
+        query = {"_id": {"$in": wanted}}
+        found = await self._backend.find("conversations", query, {"_id": 1}, comment=_CALL)
+        return {decode_u64(head["_id"]) for head in found}
+
+    def _draft(self, item: Imported, taken: set[int]) -> _creating.Draft | None:
+        """The conversation ready to be stored, its links followed, under 0 when its id is taken."""
+        record = item.conversation.model_copy()
+        if record.id in taken:
+            record.id = 0
+        taken.add(record.id)
+        self._links.follow(record)
+        try:
+            return _creating.draft_of(
+                self._backend,
+                record,
+                source=item.source,
+                unknown=item.unknown,
+                entries=encode_facts(item.conversation.messages, item.entries),
+            )
+        except ConvostoreError as error:
+            self._report.add("failed", item.position, str(error), item.source.id)
+            return None
+
+    async def _number(self, drafts: Sequence[_creating.Draft]) -> None:
+        honoured = max((draft.record.id for draft in drafts), default=0)
+        if honoured:
+            await lift_counter(self._backend, "conversation", honoured, comment=_CALL)
+        nameless = [draft.record for draft in drafts if not draft.record.id]
+        if nameless:
+            ids = await next_ids(self._backend, "conversation", len(nameless), self._ids, comment=_CALL)
+            for record, id in zip(nameless, ids, strict=True):
+                record.id = id
+
+    async def _insert_alone(self, item: Imported, draft: _creating.Draft) -> None:
+        """Store one whose id, or source, somebody took in between."""
+        owner = {"_id": encode_u64(draft.record.id), "user": draft.record.user}
+        await _creating.withdraw(self._backend, owner, draft.lineage, comment=_CALL)
+        draft.record.id = 0
+        try:
+            await _creating.create(self._backend, draft, self._ids)
+        except ConflictError as error:
+            self._uncount(item)
+            self._report.add("skipped", item.position, str(error), item.source.id)
+        else:
+            await self._stored(item, draft.record.id)
+
+    async def _stored(self, item: Imported, id: int) -> None:
+        self._report.imported += 1
+        wanted = item.conversation.id
+        if wanted and id != wanted:
+            reason = f"the id {wanted} is taken; it is stored as {id}" if id else f"the id {wanted} is taken"
+            self._report.add("renumbered", item.position, reason, item.source.id)
+        await self._link(item, id)
+
+    async def _link(self, item: Imported, id: int) -> None:
+        record = item.conversation
+        await link(self._backend, self._links, record, id or record.id, dry_run=self._report.dry_run)
+
+    # Deltas
+
+    async def _merge(self, item: ImportedDelta) -> None:
+        """Put a delta's messages and state where its offsets say, into a record that is known."""
+        delta = item.delta
+        id = delta.id if self._into is None else self._into
+        position = item.position
+        try:
+            with self._backend.call(_CALL):
+                query = {"_id": encode_u64(id)}
+                stored = await read_record(self._backend, query, comment=_CALL)
+                changed = merge_delta(stored, item)
+                if changed and not self._report.dry_run:
+                    owner = {**query, "user": stored.user}
+                    await _saving.save(self._backend, stored, owner, force=True)
+        except ConvostoreError as error:
+            self._report.add("failed", position, str(error), str(delta.id))
+            return
+        self._report.read += 1
+        self._report.messages += len(delta.messages)
+        if changed:
+            self._report.updated += 1
+        else:
+            self._report.unchanged += 1

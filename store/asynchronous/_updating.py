@@ -1,0 +1,94 @@
+"""Bringing a stored conversation up to date with its source, and its links with what they lead to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from bson.int64 import Int64
+
+from convostore.schemas.conversations import Conversation
+from convostore.schemas.formats import Imported
+from convostore.store import requests
+from convostore.store.asynchronous import _appending, _saving
+from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._reading import read_record
+from convostore.store.codec import encode_u64
+from convostore.store.exchanging import encode_facts, plan_update
+from convostore.store.heads import Head, encode_unknown
+from convostore.store.links import Link, Links
+
+__all__ = ["bring_up_to_date", "link"]
+
+_CALL = "import"
+
+
+async def bring_up_to_date(
+    backend: AsyncBackend, found: Head, item: Imported, *, untouched: bool, dry_run: bool
+) -> str | None:
+    """Let a stored conversation follow its source: None when it did, empty if nothing was to do, or why not.
+
+    ``found`` has its ``_id`` and ``user``; ``untouched`` says that it was not changed here since the last
+    import.
+    """
+    owner = {"_id": found["_id"], "user": found["user"]}
+    stored = await read_record(backend, owner, comment=_CALL)
+    plan = plan_update(stored, item, untouched=untouched)
+    if plan.kept is not None or dry_run:
+        return plan.kept if plan.kept is not None else None if plan else ""
+    start = plan.messages_from
+    if start is not None and start == len(stored.messages):
+        await _append(backend, stored, owner, item, start)
+    elif start is not None:
+        stored.messages[start:] = item.conversation.messages[start:]
+    for name, value in plan.members.items():
+        setattr(stored, name, value)
+    saved = await _saving.save(backend, stored, owner, force=True)
+    source = {**item.source.to_json(), "version": Int64(saved.version)}
+    update: dict[str, Any] = {"$set": {"source": source, **encode_unknown(item.unknown)}}
+    await backend.update_many("conversations", {**owner, "version": saved.version}, update, comment=_CALL)
+    return None if plan else ""
+
+
+async def _append(
+    backend: AsyncBackend, stored: Conversation, owner: Head, item: Imported, start: int
+) -> None:
+    """Append the messages that are new, with their own times."""
+    messages = item.conversation.messages[start:]
+    asked = requests.append_request(
+        messages,
+        now=backend.now(),
+        make_key=backend.key,
+        artifacts=None,
+        resources=None,
+        usage={},
+        status=None,
+        author=None,
+        dialect=None,
+        key=None,
+        keys=None,
+        took=None,
+        expected=None,
+        unfinished=False,
+        force=True,
+    )
+    facts = None if item.entries is None else item.entries[start:]
+    asked = replace(asked, entries=tuple(encode_facts(messages, facts)))
+    outcome = await _appending.append(backend, owner, asked)
+    await _appending.bring_up_to_date(backend, owner, stored, asked, outcome)
+
+
+async def link(backend: AsyncBackend, links: Links, record: Conversation, id: int, *, dry_run: bool) -> None:
+    """Note that the source's ``record`` is stored as ``id``, and mend what named it by its own id before."""
+    named = [] if record.child is None else [(Link(id, "child"), record.child)]
+    named += [(Link(id, "ancestors"), ancestor) for ancestor in record.ancestors or ()]
+    mended = links.stored(record.id, id, [one for one, _ in named], [target for _, target in named])
+    if dry_run:
+        return
+    for one in mended:
+        query = {"_id": encode_u64(one.id), one.member: encode_u64(record.id)}
+        place = "child" if one.member == "child" else "ancestors.$"
+        with backend.call(_CALL):
+            await backend.update_many(
+                "conversations", query, {"$set": {place: encode_u64(id)}}, comment=_CALL
+            )

@@ -1,0 +1,117 @@
+"""Imports and exports as the store's calls make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import IO, Any
+
+from convostore.schemas.errors import ImportFormatError, InvalidRecordError, QueryError, SchemaVersionError
+from convostore.schemas.formats import FORMATS, ByteInput, Format, ReadOptions, canonical, detect
+from convostore.schemas.formats.canonical_reader import read_canonical
+from convostore.store import faults
+from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._exporting import Exporter
+from convostore.store.asynchronous._importing import Importer
+from convostore.store.asynchronous._restoring import Restorer
+from convostore.store.exchanging import ExportReport, ImportReport
+from convostore.store.finding import Wanted
+
+__all__ = ["export_conversations", "import_conversations"]
+
+_CHUNK = 256 << 10
+
+
+async def import_conversations(
+    backend: AsyncBackend,
+    ids: Callable[[], int] | None,
+    source: bytes | IO[bytes] | Iterable[bytes],
+    *,
+    format: str,
+    options: ReadOptions,
+    into: int | None,
+    dry_run: bool,
+    on_progress: Callable[[ImportReport], object] | None,
+) -> ImportReport:
+    """Import what the source holds.
+
+    Raises:
+        ImportFormatError: the format is not known, or nothing of the source could be read.
+        InvalidRecordError: the format names no user and none is given, or the user is none.
+
+    """
+    stream = ByteInput(_chunks(source))
+    found = _format(format) if format != "auto" else detect(stream)
+    if options.user is None and not found.names_user:
+        raise InvalidRecordError("user", f"the {found.name} format names no user; say whose they are")
+    report = ImportReport(found.name, dry_run)
+    with faults.translated("import"):
+        if found.read is None:
+            restorer = Restorer(backend, ids, report, user=options.user, on_progress=on_progress)
+            try:
+                for position, line in read_canonical(stream):
+                    await restorer.take(position, line)
+            except (ImportFormatError, SchemaVersionError) as error:
+                _refuse_unread(report, error)
+                report.error = str(error)
+            finally:
+                await restorer.finish()
+            return report
+        importer = Importer(backend, ids, report, into=into, on_progress=on_progress)
+        try:
+            for item in found.read(stream, options):
+                await importer.take(item)
+        except ImportFormatError as error:
+            _refuse_unread(report, error)
+            report.error = str(error)
+        await importer.finish()
+    return report
+
+
+def _refuse_unread(report: ImportReport, error: Exception) -> None:
+    if not report.read:
+        raise error
+
+
+async def export_conversations(
+    backend: AsyncBackend,
+    write: Callable[[bytes], Any],
+    wanted: Wanted,
+    *,
+    format: str,
+    version: int,
+    strict: bool,
+    on_progress: Callable[[ExportReport], object] | None,
+) -> ExportReport:
+    """Write what is wanted.
+
+    Raises:
+        QueryError: the format is not known.
+        SchemaVersionError: with ``strict``, the format cannot say something.
+
+    """
+    if format not in FORMATS:
+        raise QueryError("format", f"{format!a:.60} is none of {', '.join(FORMATS)}")
+    report = ExportReport(format)
+    exporter = Exporter(backend, write, report, on_progress)
+    with faults.translated("export"):
+        if format == canonical.FORMAT:
+            await exporter.write_canonical(wanted)
+        elif format == "anda":
+            await exporter.write_anda(wanted, version, strict=strict)
+        else:
+            await exporter.write_openai(wanted)
+    return report
+
+
+def _format(name: Any) -> Format:
+    if not isinstance(name, str) or name not in FORMATS:
+        raise QueryError("format", f"{name!a:.60} is none of auto, {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def _chunks(source: bytes | IO[bytes] | Iterable[bytes]) -> Iterable[bytes]:
+    if isinstance(source, (bytes, bytearray)):
+        return [bytes(source)]
+    if hasattr(source, "read"):
+        return iter(lambda: source.read(_CHUNK), b"")
+    return source

@@ -1,0 +1,272 @@
+"""Imports and exports: what they report, and how what is stored already is brought up to date. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from typing import Any, Final, Literal
+
+from convostore.schemas.conversations import Conversation
+from convostore.schemas.errors import InvalidRecordError
+from convostore.schemas.formats import Facts, Imported, ImportedDelta, Position
+from convostore.schemas.json_values import JSON, same_json
+from convostore.store.runs import NewEntry, encode_entries
+
+__all__ = ["ExportReport", "ImportReport", "Problem", "Update", "encode_facts", "merge_delta", "plan_update"]
+
+MOST_PROBLEMS: Final = 10_000
+MOST_NOTES: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing of an input that was not taken as it stood there.
+
+    ``kind`` is ``failed`` (it could not be read or stored), ``skipped`` (left out by a rule) or
+    ``renumbered`` (stored under another id). ``id`` is its own in the source, where it has one.
+    """
+
+    kind: Literal["failed", "skipped", "renumbered"]
+    position: Position
+    reason: str
+    id: str | None = None
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What an import did, or with ``dry_run`` would have done.
+
+    ``read`` = ``imported`` + ``updated`` + ``unchanged`` + ``skipped`` + ``failed``; ``renumbered``
+    counts those of ``imported`` that got another id; ``messages`` are those of the conversations that
+    were read. ``error`` says why the reading ended before the input did; None when all of it was read. Of
+    many problems and notes the first are kept, ``more_problems`` counts the others.
+    """
+
+    format: str
+    dry_run: bool = False
+    read: int = 0
+    imported: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    renumbered: int = 0
+    skipped: int = 0
+    failed: int = 0
+    messages: int = 0
+    resources: int = 0
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    more_problems: int = 0
+    error: str | None = None
+
+    def __bool__(self) -> bool:
+        """Whether everything was taken."""
+        return not self.failed and self.error is None
+
+    def add(
+        self,
+        kind: Literal["failed", "skipped", "renumbered"],
+        position: Position,
+        reason: str,
+        id: str | None = None,
+    ) -> None:
+        """Count and keep one problem; what failed or was skipped counts as read."""
+        if kind != "renumbered":
+            self.read += 1
+        setattr(self, kind, getattr(self, kind) + 1)
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(Problem(kind, position, reason, id))
+        else:
+            self.more_problems += 1
+
+    def note(self, text: str) -> None:
+        """Keep a note, once."""
+        if len(self.notes) < MOST_NOTES and text not in self.notes:
+            self.notes.append(text)
+
+    def to_json(self) -> dict[str, JSON]:
+        """Everything in it."""
+        counts = {
+            name: getattr(self, name)
+            for name in (
+                "format",
+                "dry_run",
+                "read",
+                "imported",
+                "updated",
+                "unchanged",
+                "renumbered",
+                "skipped",
+                "failed",
+                "messages",
+                "resources",
+            )
+        }
+        return counts | {
+            "problems": [asdict(one) for one in self.problems],
+            "more_problems": self.more_problems,
+            "notes": self.notes,
+            "error": self.error,
+        }
+
+
+@dataclass(slots=True)
+class ExportReport:
+    """What an export wrote; ``notes`` say what the format could not say, each once, with how often.
+
+    ``more_notes`` counts those beyond the first thousand different ones.
+    """
+
+    format: str
+    conversations: int = 0
+    messages: int = 0
+    resources: int = 0
+    bytes: int = 0
+    more_notes: int = 0
+    _counted: dict[str, int] = field(default_factory=dict)
+
+    def note(self, text: str) -> None:
+        """Keep a note."""
+        if text in self._counted or len(self._counted) < MOST_NOTES:
+            self._counted[text] = self._counted.get(text, 0) + 1
+        else:
+            self.more_notes += 1
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be said, the first of it first."""
+        return [text if count == 1 else f"{text} ({count:,} times)" for text, count in self._counted.items()]
+
+    def to_json(self) -> dict[str, JSON]:
+        """Everything in it."""
+        return {
+            "format": self.format,
+            "conversations": self.conversations,
+            "messages": self.messages,
+            "resources": self.resources,
+            "bytes": self.bytes,
+            "notes": self.notes,
+            "more_notes": self.more_notes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """How a stored conversation is brought up to date: members to set, and where messages begin to differ.
+
+    ``kept`` says why nothing may be done instead.
+    """
+
+    members: Mapping[str, Any] = field(default_factory=dict)
+    messages_from: int | None = None
+    kept: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.kept is None and (bool(self.members) or self.messages_from is not None)
+
+
+def plan_update(stored: Conversation, found: Imported, *, untouched: bool) -> Update:
+    """What a source that has changed since its import changes in the store.
+
+    ``untouched`` says that nobody else has changed the stored conversation since. Then messages and
+    members become those of the source, unless its history has become shorter: imports never delete. If it
+    was changed here too, only messages that follow the stored ones are taken; a history that differs is
+    kept and the reason given.
+    """
+    ours, theirs = stored.messages, found.conversation.messages
+    if len(theirs) < len(ours):
+        counts = f"{len(theirs):,} messages, the stored one {len(ours):,}"
+        return Update(kept=f"the source has {counts}; imports delete none")
+    differs = _first_difference(ours, theirs)
+    if differs is not None and differs < len(ours) and not untouched:
+        return Update(kept=f"message {differs} was changed here and in the source; the stored one is kept")
+    members = _members(stored, found) if untouched else {}
+    return Update(members, differs)
+
+
+def _first_difference(ours: Sequence[JSON], theirs: Sequence[JSON]) -> int | None:
+    for place, message in enumerate(theirs):
+        if place >= len(ours) or not same_json(ours[place], message):
+            return place
+    return None
+
+
+_COMPARED: Final = (
+    "thread",
+    "resources",
+    "artifacts",
+    "status",
+    "failed_reason",
+    "usage",
+    "child",
+    "label",
+    "extra",
+)
+
+
+def _members(stored: Conversation, found: Imported) -> dict[str, Any]:
+    """The members that the source states and that differ; what it says nothing of stays."""
+    before, after = stored.to_json_object(), found.conversation.to_json_object()
+    changed: dict[str, Any] = {}
+    for name in _COMPARED:
+        if name not in found.states or same_json(before.get(name), after.get(name)):
+            continue
+        changed[name] = getattr(found.conversation, name)
+    return changed
+
+
+def merge_delta(stored: Conversation, item: ImportedDelta) -> bool:
+    """Put the delta into the record; whether anything changed.
+
+    Raises:
+        InvalidRecordError: the record ends before the offset, or goes on beyond the delta.
+
+    """
+    delta, before = item.delta, stored.to_json_object()
+    for name, start, items in (
+        ("messages", item.messages_offset, delta.messages),
+        ("artifacts", item.artifacts_offset, delta.artifacts),
+    ):
+        held: list[Any] = getattr(stored, name)
+        if start > len(held):
+            raise InvalidRecordError(
+                name, f"the delta begins at {start:,}, the record has only {len(held):,}"
+            )
+        if start + len(items) < len(held):
+            reason = (
+                f"the record has {len(held):,}, the delta ends at {start + len(items):,}; imports delete none"
+            )
+            raise InvalidRecordError(name, reason)
+        held[start:] = items
+    for name in ("status", "usage", "failed_reason", "child"):
+        if name in item.given:
+            setattr(stored, name, getattr(delta, name))
+    return stored.to_json_object() != before
+
+
+def encode_facts(messages: Sequence[JSON], facts: Sequence[Facts] | None) -> list[NewEntry]:
+    """The messages as entries, with what a source says of each.
+
+    Raises:
+        InvalidRecordError: JSON cannot say a message; ``path`` leads to the value.
+
+    """
+    known = [Facts()] * len(messages) if facts is None else facts
+    entries: list[NewEntry] = []
+    for (dialect, unfinished, author), run in groupby(
+        zip(messages, known, strict=True), lambda pair: (pair[1].dialect, pair[1].unfinished, pair[1].author)
+    ):
+        pairs = list(run)
+        try:
+            entries += encode_entries(
+                [message for message, _ in pairs],
+                made=[fact.made for _, fact in pairs],
+                author=None if author is None else author.to_json(),
+                dialect=dialect,
+                unfinished=unfinished,
+            )
+        except InvalidRecordError:
+            # Told again with the path from the beginning.
+            encode_entries(messages, made=None)
+            raise
+    return entries

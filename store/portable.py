@@ -1,0 +1,248 @@
+"""What lies beside a record in the database, as JSON and back: for the canonical format. Pure.
+
+Numbers, texts, lists and objects are themselves; an ``ObjectId`` is ``{"$oid": "..."}``, bytes are
+``{"$bytes": base64}``. An object that only looks so has one more ``$`` in its key.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from bson.decimal128 import Decimal128
+from bson.int64 import Int64
+from bson.objectid import ObjectId
+
+from convostore.schemas.conversations import Conversation
+from convostore.schemas.entries import Entry, Source
+from convostore.schemas.errors import InvalidRecordError
+from convostore.schemas.formats.canonical import ConversationLine, QueuedText, entry_json
+from convostore.schemas.formats.canonical_reader import read_entry
+from convostore.schemas.json_values import JSON
+from convostore.store.codec import INT64_MAX, decode_text, decode_u64, document_size, encode_text
+from convostore.store.heads import QUEUES, Head, decode_unknown, queue_items, source_of
+from convostore.store.history import HOUR_MS, Record
+from convostore.store.runs import StoredEntry, to_entry
+
+__all__ = [
+    "SOURCE_VERSION",
+    "change_from_json",
+    "change_to_json",
+    "conversation_line",
+    "from_portable",
+    "head_extras",
+    "removed_of",
+    "to_portable",
+]
+
+SOURCE_VERSION: Final = "source_version"
+"""The member of ``more`` with the version that the last import left: what is above it was changed here."""
+
+_OID, _BYTES = "$oid", "$bytes"
+_LIKE_A_TAG = re.compile(r"\$+(?:oid|bytes)")
+
+_OF_RECORD: Final = frozenset(Conversation.model_fields) | {"_id", "extra_text", "messages"}
+_SAID_ELSEWHERE: Final = frozenset(
+    ("source", "unknown", "unknown_text", "version", "revision", "lineage", "next_entry", "schema_version")
+)
+_FOLLOWS: Final = frozenset(
+    ("segments", "structure", "embedded_count", "embedded_bytes", "queue_bytes", "attachment_bytes", "dirty")
+)
+"""Where messages lie, and sums: made anew where a conversation is restored."""
+
+_LOG: Final = frozenset(("log", "log_start"))
+_LEASES: Final = frozenset(("taken", "taken_bytes", "owner", "fence", "lease", *QUEUES.values()))
+
+
+def to_portable(value: Any) -> JSON:
+    """A value of the database as JSON.
+
+    Raises:
+        TypeError: it holds what neither JSON nor this can say.
+
+    """
+    if isinstance(value, ObjectId):
+        return {_OID: str(value)}
+    if isinstance(value, (bytes, bytearray)):
+        return {_BYTES: base64.b64encode(value).decode()}
+    if isinstance(value, Decimal128):
+        return decode_u64(value)
+    if isinstance(value, Mapping):
+        plain = {}
+        for name, item in value.items():
+            plain[name] = to_portable(item)
+        if len(plain) == 1 and _LIKE_A_TAG.fullmatch(name):
+            return {"$" + name: plain[name]}
+        return plain
+    if isinstance(value, (list, tuple)):
+        items = []
+        for item in value:
+            items.append(to_portable(item))
+        return items
+    if isinstance(value, bool) or value is None or isinstance(value, (str, float)):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    raise TypeError(f"{type(value).__name__} cannot be exported")
+
+
+def from_portable(value: JSON, path: str) -> Any:
+    """The value that :func:`to_portable` wrote, as the database takes it.
+
+    Raises:
+        InvalidRecordError: a tag holds what it cannot, or a number is too large.
+
+    """
+    if isinstance(value, dict):
+        return _object(value, path)
+    if isinstance(value, list):
+        items = []
+        for place, item in enumerate(value):
+            items.append(from_portable(item, f"{path}[{place}]"))
+        return items
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value > INT64_MAX:
+            return Decimal128(str(value))
+        if value < -INT64_MAX - 1:
+            raise InvalidRecordError(path, "a number below -2^63")
+    return value
+
+
+def _object(value: dict[str, JSON], path: str) -> Any:
+    escaped = False
+    if len(value) == 1:
+        tag, held = next(iter(value.items()))
+        try:
+            if tag == _OID:
+                return ObjectId(held)
+            if tag == _BYTES:
+                return base64.b64decode(held, validate=True)
+        except Exception:
+            raise InvalidRecordError(path, f"{tag} holds {held!a:.80}, which it cannot") from None
+        escaped = _LIKE_A_TAG.fullmatch(tag) is not None
+    plain = {}
+    for name, item in value.items():
+        if "\0" in name:
+            raise InvalidRecordError(path, f"the key {name!a:.80} has a NUL in it")
+        plain[name[1:] if escaped else name] = from_portable(item, f"{path}.{name}")
+    return plain
+
+
+# Heads
+
+
+def conversation_line(head: Head, record: Conversation) -> ConversationLine:
+    """The head as a line, given its record without messages."""
+    written = record.to_json_object()
+    for name in ("messages", *QUEUES):
+        written.pop(name, None)
+    more = {
+        name: to_portable(value)
+        for name, value in sorted(head.items())
+        if name not in _OF_RECORD | _SAID_ELSEWHERE | _FOLLOWS | _LOG | _LEASES
+        and (name != "due" or head["status"] == "submitted")
+    }
+    version = head.get("source", {}).get("version")
+    if version is not None:
+        more[SOURCE_VERSION] = int(version)
+    return ConversationLine(
+        id=record.id,
+        user=record.user,
+        record=written,
+        version=int(head["version"]),
+        revision=int(head["revision"]),
+        lineage=int(head["lineage"]),
+        next_entry=int(head["next_entry"]),
+        schema_version=int(head["schema_version"]),
+        source=source_of(head),
+        unknown=decode_unknown(head),
+        queues=_queues(head),
+        more=more,
+    )
+
+
+def _queues(head: Head) -> dict[str, tuple[QueuedText, ...]]:
+    found = {}
+    for name in QUEUES:
+        items = queue_items(head, name)
+        if items is not None:
+            found[name] = tuple(map(_queued, items))
+    return found
+
+
+def _queued(item: Mapping[str, Any]) -> QueuedText:
+    return QueuedText(str(item["id"]), decode_text(item["text"]), int(item["at"]))
+
+
+def head_extras(line: ConversationLine, records: Sequence[Record]) -> Head:
+    """The members of a restored head that its record does not give: queues, what else the line says, sums."""
+    extras: Head = {}
+    for name, value in line.more.items():
+        if name != SOURCE_VERSION and name not in _OF_RECORD | _SAID_ELSEWHERE | _FOLLOWS | _LOG | _LEASES:
+            extras[name] = from_portable(value, f"more.{name}")
+    size = 0
+    for name, texts in line.queues.items():
+        if name not in QUEUES:
+            raise InvalidRecordError(f"queues.{name}", "is no queue")
+        items = [_queue_item(text, f"queues.{name}[{place}]") for place, text in enumerate(texts)]
+        extras[name] = items
+        size += sum(map(document_size, items))
+    if size:
+        extras["queue_bytes"] = size
+    if records:
+        extras["dirty"] = Int64(min(int(record["at"]) for record in records) // HOUR_MS)
+    return extras
+
+
+def _queue_item(queued: QueuedText, path: str) -> dict[str, Any]:
+    if not ObjectId.is_valid(queued.id):
+        raise InvalidRecordError(f"{path}.id", "is no id of a queued text")
+    return {"id": ObjectId(queued.id), "text": encode_text(queued.text), "at": Int64(queued.at)}
+
+
+def restored_source(line: ConversationLine, source: Source | None) -> Head:
+    """The member ``source`` of a restored head."""
+    if source is None:
+        return {}
+    version = line.more.get(SOURCE_VERSION)
+    return {"source": source.to_json() | ({} if version is None else {"version": Int64(version)})}
+
+
+# Change records
+
+
+def removed_of(record: Record, bodies: Mapping[ObjectId, Sequence[StoredEntry]]) -> list[StoredEntry]:
+    """The entries that the change took out, from the record or from where they lie."""
+    if "body" in record:
+        return [entry for id in record["body"] for entry in bodies[id]]
+    return list(record.get("rm", ()))
+
+
+def change_to_json(record: Record, removed: Sequence[StoredEntry], blobs: Mapping[ObjectId, bytes]) -> JSON:
+    """A change record as JSON, with the entries that it took out whole."""
+    written = {name: to_portable(value) for name, value in record.items() if name not in ("rm", "body")}
+    if removed:
+        written["rm"] = [entry_json(to_entry(entry, blobs)) for entry in removed]
+    return written
+
+
+def change_from_json(value: JSON, path: str) -> tuple[Record, list[Entry]]:
+    """A change record without the entries that it took out, and those.
+
+    Raises:
+        InvalidRecordError: it is no change record.
+
+    """
+    if not isinstance(value, dict) or not isinstance(value.get("at"), int):
+        raise InvalidRecordError(path, "is no change record: it has no time")
+    removed = value.get("rm", [])
+    if not isinstance(removed, list):
+        raise InvalidRecordError(f"{path}.rm", "is no list of entries")
+    record = {name: from_portable(item, f"{path}.{name}") for name, item in value.items() if name != "rm"}
+    record["at"] = Int64(record["at"])
+    if "h" in record:
+        digests = record["h"]
+        record["h"] = list(map(Int64, digests)) if isinstance(digests, list) else Int64(digests)
+    return record, [read_entry(entry) for entry in removed]
