@@ -1,0 +1,231 @@
+"""Commands that move conversations in and out: ``import``, ``export``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from convostore.cli.application import resumable
+from convostore.cli.connection import opened
+from convostore.cli.looking import Label, Since, Status, Thread, Until
+from convostore.cli.options import AsJson, DryRun, Uri, UriFile, User, Zone
+
+if TYPE_CHECKING:
+    from convostore.store import ConversationStore, ImportReport
+
+__all__ = ["export", "import_"]
+
+_SHOWN = 10
+
+
+def import_(
+    context: typer.Context,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE]...", help="Files, gzip and zstd too; - or none is standard input."),
+    ] = None,
+    format: Annotated[
+        str, typer.Option("--format", help="convostore, anda, openai; auto looks at the content.")
+    ] = "auto",
+    user: Annotated[
+        str | None,
+        typer.Option("--user", metavar="USER", help="Whose they become, whomever the file names."),
+    ] = None,
+    dry_run: DryRun = False,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write the report there as JSON."),
+    ] = None,
+    anda_version: Annotated[
+        int | None,
+        typer.Option(help="Anda: the schema version that wrote the records, 1 to 4.", min=1, max=4),
+    ] = None,
+    anda_meta: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Anda: meta.cbor of the collection, for documents keyed by index."),
+    ] = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(help="Anda: the collection the records lay in; tells equal ids of several apart."),
+    ] = None,
+    into: Annotated[
+        int | None,
+        typer.Option(metavar="ID", help="Anda: the stored conversation that a delta belongs to.", min=0),
+    ] = None,
+    messages_offset: Annotated[
+        int | None,
+        typer.Option(help="Anda: where a delta's messages begin.", min=0),
+    ] = None,
+    artifacts_offset: Annotated[
+        int | None,
+        typer.Option(help="Anda: where a delta's artifacts begin.", min=0),
+    ] = None,
+    as_json: AsJson = False,
+    uri: Uri = None,
+    uri_file: UriFile = None,
+) -> None:
+    """Import conversations; a repeat imports nothing twice."""
+    from convostore.cli.output import print_json
+
+    if into is not None and messages_offset is None:
+        raise typer.BadParameter("--into needs --messages-offset")
+    options = {
+        "version": anda_version,
+        "field_names": None if anda_meta is None else _field_names(anda_meta),
+        "collection": collection,
+        "into": into,
+        "messages_offset": messages_offset,
+        "artifacts_offset": 0
+        if artifacts_offset is None and messages_offset is not None
+        else artifacts_offset,
+    }
+    names = files or ["-"]
+    if names.count("-") > 1:
+        raise typer.BadParameter("standard input can be read once only")
+    with (
+        opened(context, uri, uri_file) as store,
+        resumable("run the same import again: what is stored already is recognised"),
+    ):
+        if not dry_run:
+            store.setup()
+        done = [_import_one(store, name, format, user, dry_run, options) for name in names]
+    told = _told(names, done, dry_run)
+    if report is not None:
+        report.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    if as_json:
+        print_json(told)
+    else:
+        _say(names, done, dry_run)
+    if any(one.failed or one.error for one in done):
+        raise typer.Exit(1)
+
+
+def _field_names(meta: Path) -> Any:
+    from convostore.cli.files import read_chunks
+    from convostore.schemas.anda_cbor import field_names, load_cbor
+
+    with read_chunks(str(meta)) as chunks:
+        return field_names(load_cbor(b"".join(chunks), str(meta)), str(meta))
+
+
+def _import_one(
+    store: ConversationStore,
+    name: str,
+    format: str,
+    user: str | None,
+    dry_run: bool,
+    options: dict[str, Any],
+) -> ImportReport:
+    from convostore.cli.files import read_chunks
+    from convostore.cli.progress import progress
+    from convostore.store import UNSET
+
+    with read_chunks(name) as chunks, progress(f"importing {name}") as advance:
+        return store.import_conversations(
+            chunks,
+            format=format,
+            user=UNSET if user is None else user,
+            file=None if name == "-" else Path(name).name,
+            dry_run=dry_run,
+            on_progress=lambda report: advance(f"{report.read:,} conversations"),
+            **options,
+        )
+
+
+_COUNTS = ("read", "imported", "updated", "unchanged", "renumbered", "skipped", "failed", "messages")
+
+
+def _told(names: Sequence[str], done: Sequence[ImportReport], dry_run: bool) -> dict[str, Any]:
+    return {
+        "dry_run": dry_run,
+        **{count: sum(getattr(one, count) for one in done) for count in _COUNTS},
+        "files": [{"file": name, **one.to_json()} for name, one in zip(names, done, strict=True)],
+    }
+
+
+def _say(names: Sequence[str], done: Sequence[ImportReport], dry_run: bool) -> None:
+    from convostore.cli.output import plain, print_line
+
+    total = {count: sum(getattr(one, count) for one in done) for count in _COUNTS}
+    parts = [f"{total[count]:,} {count}" for count in _COUNTS[1:-1] if total[count]]
+    would = "would be: " if dry_run else ""
+    print_line(
+        f"read {total['read']:,} conversations with {total['messages']:,} messages; "
+        f"{would}{', '.join(parts) or 'nothing to do'}"
+    )
+    left = _SHOWN
+    for name, one in zip(names, done, strict=True):
+        where = f"{name}: " if len(names) > 1 else ""
+        for problem in one.problems[:left]:
+            print_line(f"  {where}{problem.kind} at {problem.position}: {plain(problem.reason, 300)}")
+        for note in one.notes[: max(0, left - len(one.problems))]:
+            print_line(f"  {where}note: {plain(note, 300)}")
+        if one.error:
+            print_line(f"  {where}{plain(one.error, 500)}")
+        left = max(0, left - len(one.problems) - len(one.notes))
+    hidden = sum(len(one.problems) + len(one.notes) + one.more_problems for one in done) - _SHOWN
+    if hidden > 0:
+        print_line(f"  and {hidden:,} more; --report FILE has them all")
+
+
+def export(
+    context: typer.Context,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The file, .gz and .zst by name; else standard output."
+        ),
+    ] = None,
+    format: Annotated[str, typer.Option("--format", help="convostore, anda, openai.")] = "convostore",
+    anda_version: Annotated[int, typer.Option(help="Anda: the schema version to write.", min=1, max=4)] = 4,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse what the format cannot say, instead of saying so.")
+    ] = False,
+    user: User = None,
+    thread: Thread = None,
+    status: Status = None,
+    label: Label = None,
+    since: Since = None,
+    until: Until = None,
+    tz: Zone = "UTC",
+    as_json: AsJson = False,
+    uri: Uri = None,
+    uri_file: UriFile = None,
+) -> None:
+    """Export conversations; with --json the report goes to standard error when they go to standard output."""
+    from convostore.cli.dates import zone_named
+    from convostore.cli.files import writing
+    from convostore.cli.filters import wanted
+    from convostore.cli.output import plain
+    from convostore.cli.progress import progress
+    from convostore.schemas.formats.json_output import foreign_json
+
+    filters = wanted(user, thread, status, label, since, until, zone_named(tz))
+    with (
+        opened(context, uri, uri_file) as store,
+        resumable("run the same export again; nothing was changed"),
+        writing(out) as write,
+        progress("exporting") as advance,
+    ):
+        done = store.export_conversations(
+            write,
+            **filters,
+            format=format,
+            version=anda_version,
+            strict=strict,
+            on_progress=lambda report: advance(f"{report.conversations:,} conversations"),
+        )
+    if as_json:
+        typer.echo(
+            foreign_json({"file": None if out is None else str(out), **done.to_json()}), err=out is None
+        )
+        return
+    typer.echo(f"exported {done.conversations:,} conversations with {done.messages:,} messages", err=True)
+    for note in done.notes[:_SHOWN]:
+        typer.echo(f"  note: {plain(note, 300)}", err=True)
+    if len(done.notes) > _SHOWN:
+        typer.echo(f"  and {len(done.notes) - _SHOWN:,} more notes", err=True)
