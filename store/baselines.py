@@ -22,7 +22,7 @@ from convostore.store.codec import decode_body, decode_u64, encode_u64
 from convostore.store.heads import Head, decode_attachment, record_members
 from convostore.store.runs import StoredEntry
 
-__all__ = ["Baseline", "adopt", "baseline", "check_queues", "load", "note", "owner_of", "renew"]
+__all__ = ["Baseline", "adopt", "advanced", "baseline", "check_queues", "load", "note", "owner_of", "renew"]
 
 
 @dataclass(slots=True)
@@ -101,6 +101,22 @@ def renew(
     kept = {name: value for name, value in head.items() if name not in ("messages", "log", "recent")}
     queues = tuple(_texts(record, name) for name in QUEUES)
     set_baseline(record, Baseline(kept, entries, snapshot.with_members(settled), queues))
+
+
+def advanced(head: Head, reply: Head, *, added: int = 0, size: int = 0) -> Head:
+    """The head as noted, with what the short reply of a write that added so many messages says of it.
+
+    When a seal came in between, the reply counts a run whose manifest it does not show. Run and manifest then
+    stay as they were noted, under their own structure: a splice planned on them does not fit and reads again.
+    """
+    if reply["structure"] == head["structure"]:
+        return {**head, **reply}
+    kept = {
+        "structure": head["structure"],
+        "embedded_count": head["embedded_count"] + added,
+        "embedded_bytes": head["embedded_bytes"] + size,
+    }
+    return {**head, **reply, **kept}
 
 
 def baseline(record: Conversation) -> Baseline:

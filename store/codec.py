@@ -170,8 +170,9 @@ def decode_text(value: Any) -> str:
 
 def blob_of(stored: Mapping[str, Any]) -> dict[str, Any] | None:
     """The reference to pieces that lie apart, when the stored value has one."""
-    found: dict[str, Any] | None = stored.get("blob")
-    return found
+    found = stored.get("blob")
+    # In a resource of a record it may be the resource's own member, which is text.
+    return found if isinstance(found, dict) else None
 
 
 def blob_piece_ids(references: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

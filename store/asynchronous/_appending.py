@@ -17,7 +17,7 @@ from convostore.store.asynchronous._blobs import drop_pieces, store_pieces
 from convostore.store.asynchronous._reading import read_head, read_record
 from convostore.store.asynchronous._sealing import keep_house
 from convostore.store.asynchronous._splicing import gave_up, splice
-from convostore.store.baselines import adopt, baseline, renew
+from convostore.store.baselines import adopt, advanced, baseline, renew
 from convostore.store.codec import U64_MAX
 from convostore.store.faults import Unclear
 from convostore.store.heads import WITHOUT_LISTS, Head, message_count
@@ -114,9 +114,10 @@ async def bring_up_to_date(
         record.messages.extend(asked.messages)
         record.usage.accumulate(Usage(**asked.usage))
         facts = {name: outcome.head[name] for name in REPLY if name in outcome.head}
+        head = advanced(noted.head, facts, added=len(entries), size=asked.size)
         snapshot = noted.snapshot.with_items("messages", asked.messages).with_usage(asked.usage)
         cleared = () if asked.status in (None, ConversationStatus.FAILED) else ("failed_reason",)
-        renew(record, {**noted.head, **facts}, [*noted.entries, *entries], snapshot, cleared=cleared)
+        renew(record, head, [*noted.entries, *entries], snapshot, cleared=cleared)
         return
     unsaved = diff(noted.snapshot, record)
     adopt(record, await read_record(backend, owner, comment=_CALL))

@@ -26,6 +26,15 @@ _DAY = 24 * _HOUR
 """Parts without a head, or of another lineage, may belong to one being created: only old ones are leftovers.
 """
 
+_MADE: dict[str, Any] = {
+    "segments": "$_id",
+    "blobs": "$_id.b",
+    "bodies": "$_id",
+    # Their ids say nothing of time; the hours of their records do.
+    "changes": {"$max": "$sums.h"},
+}
+"""What tells when a part was made, collection by collection."""
+
 
 async def check(backend: AsyncBackend, user: str | None, *, repair: bool) -> CheckReport:
     """Look at every conversation of the user, or of all."""
@@ -158,11 +167,11 @@ async def collect(backend: AsyncBackend, owner: Mapping[str, Any]) -> int:
 async def _headless(backend: AsyncBackend, user: str | None, report: CheckReport, *, repair: bool) -> None:
     """Parts whose conversation is gone or has another lineage."""
     scope: dict[str, Any] = {} if user is None else {"user": user}
-    for name in ("segments", "blobs", "bodies", "changes"):
+    for name in _MADE:
         group: dict[str, Any] = {
             "_id": {"user": "$user", "c": "$c", "lin": "$lin"},
             "n": {"$sum": 1},
-            "newest": {"$max": "$_id"},
+            "newest": {"$max": _MADE[name]},
         }
         for row in await backend.aggregate(name, [{"$match": scope}, {"$group": group}], comment="check"):
             owner = {"_id": row["_id"]["c"], "user": row["_id"]["user"]}
@@ -178,10 +187,12 @@ async def _headless(backend: AsyncBackend, user: str | None, report: CheckReport
             report.findings.append(Finding("leftover", name, decode_u64(owner["_id"]), detail, repaired))
 
 
-def _age(backend: AsyncBackend, id: Any) -> float:
-    """Seconds since the id was made, by the random ids' own clock; 0 for one that does not say."""
-    if isinstance(id, dict):
-        id = id.get("b")
-    if not isinstance(id, ObjectId):
+def _age(backend: AsyncBackend, made: Any) -> float:
+    """Seconds since a random id was made, by its own clock, or since the end of an hour; 0 for what says
+    neither.
+    """
+    if isinstance(made, int):
+        return backend.now() / 1000 - (made + 1) * _HOUR
+    if not isinstance(made, ObjectId):
         return 0.0
-    return backend.now() / 1000 - id.generation_time.timestamp()
+    return backend.now() / 1000 - made.generation_time.timestamp()

@@ -22,7 +22,7 @@ from convostore.store.asynchronous._reading import read_head, read_record
 from convostore.store.asynchronous._records import has_record
 from convostore.store.asynchronous._sealing import keep_house
 from convostore.store.asynchronous._splicing import gave_up, splice
-from convostore.store.baselines import Baseline, adopt, baseline, check_queues, renew
+from convostore.store.baselines import Baseline, adopt, advanced, baseline, check_queues, renew
 from convostore.store.codec import decode_body, decode_u64
 from convostore.store.faults import Unclear
 from convostore.store.heads import WITHOUT_LISTS, Head, encode_attachment, message_count
@@ -216,7 +216,7 @@ async def _send_members(
         return None
     if update.usage and needs_log_seal(reply, backend.bounds):
         await keep_house(backend, owner, messages=False, log=True)
-    return _Done({**base.head, **reply}, base.entries)
+    return _Done(advanced(base.head, reply), base.entries)
 
 
 async def _send_append(
@@ -227,7 +227,7 @@ async def _send_append(
     halted = base.head.get("halt")
     if halted == Halt.STOPPED.value:
         entries = (closing_entry(decode_body(entries[0].stored, {}), update.now), *entries)
-    count = len(entries)
+    count, size = len(entries), sum(entry.size for entry in entries)
     record = history.push_record(update.now, count, key=update.key, usage=update.usage)
     query, written = _guard(owner, base, update), _base_update(update)
     query["log.k"] = {"$ne": update.key}
@@ -243,7 +243,7 @@ async def _send_append(
         "revision": 1,
         "next_entry": Int64(count),
         "embedded_count": count,
-        "embedded_bytes": Int64(sum(entry.size for entry in entries)),
+        "embedded_bytes": Int64(size),
     }
     written["$min"] = {"dirty": Int64(update.now // HOUR_MS)}
     reply = await backend.modify("conversations", query, written, REPLY, comment=_CALL)
@@ -254,7 +254,8 @@ async def _send_append(
     seal, seal_log = needs_seal(reply, count, backend.bounds), needs_log_seal(reply, backend.bounds)
     if seal or seal_log:
         await keep_house(backend, owner, messages=seal, log=seal_log)
-    facts = {name: value for name, value in {**base.head, **reply}.items() if name != "halt"}
+    head = advanced(base.head, reply, added=count, size=size)
+    facts = {name: value for name, value in head.items() if name != "halt"}
     return _Done(facts, [*base.entries, *added] if count == len(update.entries) else None)
 
 

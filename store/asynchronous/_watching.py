@@ -57,6 +57,7 @@ class AsyncWatch:
         self._token = resume_after
         self._poll = poll
         self._stream: Any = None
+        self._early: Any = None
         self._seen: dict[int, _Seen] = {}
         self._closed = False
 
@@ -98,8 +99,7 @@ class AsyncWatch:
                 )
             )
             # The stream begins when the server has been asked, not when it was described.
-            if token is None:
-                await _pace.settle(stream.try_next())
+            self._early = await _pace.settle(stream.try_next())
             return stream
         except OperationFailure as error:
             if error.code in _NO_STREAMS:
@@ -128,7 +128,9 @@ class AsyncWatch:
             await _pace.sleep(self._poll)
             return await self._moved()
         with self._backend.call("watch"):
-            event = await _pace.settle(self._stream.try_next())
+            event, self._early = self._early, None
+            if event is None:
+                event = await _pace.settle(self._stream.try_next())
         return [] if event is None else [decode_u64(event["documentKey"]["_id"])]
 
     async def _moved(self) -> list[int]:

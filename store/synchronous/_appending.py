@@ -12,7 +12,7 @@ from convostore.schemas.diff import diff
 from convostore.schemas.usage import Usage
 from convostore.store import appending
 from convostore.store.appending import REPLY, Append, Known
-from convostore.store.baselines import adopt, baseline, renew
+from convostore.store.baselines import adopt, advanced, baseline, renew
 from convostore.store.codec import U64_MAX
 from convostore.store.faults import Unclear
 from convostore.store.heads import WITHOUT_LISTS, Head, message_count
@@ -115,9 +115,10 @@ def bring_up_to_date(
         record.messages.extend(asked.messages)
         record.usage.accumulate(Usage(**asked.usage))
         facts = {name: outcome.head[name] for name in REPLY if name in outcome.head}
+        head = advanced(noted.head, facts, added=len(entries), size=asked.size)
         snapshot = noted.snapshot.with_items("messages", asked.messages).with_usage(asked.usage)
         cleared = () if asked.status in (None, ConversationStatus.FAILED) else ("failed_reason",)
-        renew(record, {**noted.head, **facts}, [*noted.entries, *entries], snapshot, cleared=cleared)
+        renew(record, head, [*noted.entries, *entries], snapshot, cleared=cleared)
         return
     unsaved = diff(noted.snapshot, record)
     adopt(record, read_record(backend, owner, comment=_CALL))

@@ -15,7 +15,7 @@ from convostore.schemas.errors import NotFoundError
 from convostore.schemas.transcript import Halt
 from convostore.store import history, saving
 from convostore.store.appending import REPLY, closing_entry, needs_log_seal, needs_seal
-from convostore.store.baselines import Baseline, adopt, baseline, check_queues, renew
+from convostore.store.baselines import Baseline, adopt, advanced, baseline, check_queues, renew
 from convostore.store.codec import decode_body, decode_u64
 from convostore.store.faults import Unclear
 from convostore.store.heads import WITHOUT_LISTS, Head, encode_attachment, message_count
@@ -213,7 +213,7 @@ def _send_members(
         return None
     if update.usage and needs_log_seal(reply, backend.bounds):
         keep_house(backend, owner, messages=False, log=True)
-    return _Done({**base.head, **reply}, base.entries)
+    return _Done(advanced(base.head, reply), base.entries)
 
 
 def _send_append(backend: Backend, owner: Mapping[str, Any], base: Baseline, update: _Update) -> _Done | None:
@@ -222,7 +222,7 @@ def _send_append(backend: Backend, owner: Mapping[str, Any], base: Baseline, upd
     halted = base.head.get("halt")
     if halted == Halt.STOPPED.value:
         entries = (closing_entry(decode_body(entries[0].stored, {}), update.now), *entries)
-    count = len(entries)
+    count, size = len(entries), sum(entry.size for entry in entries)
     record = history.push_record(update.now, count, key=update.key, usage=update.usage)
     query, written = _guard(owner, base, update), _base_update(update)
     query["log.k"] = {"$ne": update.key}
@@ -238,7 +238,7 @@ def _send_append(backend: Backend, owner: Mapping[str, Any], base: Baseline, upd
         "revision": 1,
         "next_entry": Int64(count),
         "embedded_count": count,
-        "embedded_bytes": Int64(sum(entry.size for entry in entries)),
+        "embedded_bytes": Int64(size),
     }
     written["$min"] = {"dirty": Int64(update.now // HOUR_MS)}
     reply = backend.modify("conversations", query, written, REPLY, comment=_CALL)
@@ -249,7 +249,8 @@ def _send_append(backend: Backend, owner: Mapping[str, Any], base: Baseline, upd
     seal, seal_log = needs_seal(reply, count, backend.bounds), needs_log_seal(reply, backend.bounds)
     if seal or seal_log:
         keep_house(backend, owner, messages=seal, log=seal_log)
-    facts = {name: value for name, value in {**base.head, **reply}.items() if name != "halt"}
+    head = advanced(base.head, reply, added=count, size=size)
+    facts = {name: value for name, value in head.items() if name != "halt"}
     return _Done(facts, [*base.entries, *added] if count == len(update.entries) else None)
 
 

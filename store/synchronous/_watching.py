@@ -58,6 +58,7 @@ class Watch:
         self._token = resume_after
         self._poll = poll
         self._stream: Any = None
+        self._early: Any = None
         self._seen: dict[int, _Seen] = {}
         self._closed = False
 
@@ -99,8 +100,7 @@ class Watch:
                 )
             )
             # The stream begins when the server has been asked, not when it was described.
-            if token is None:
-                _pace.settle(stream.try_next())
+            self._early = _pace.settle(stream.try_next())
             return stream
         except OperationFailure as error:
             if error.code in _NO_STREAMS:
@@ -129,7 +129,9 @@ class Watch:
             _pace.sleep(self._poll)
             return self._moved()
         with self._backend.call("watch"):
-            event = _pace.settle(self._stream.try_next())
+            event, self._early = self._early, None
+            if event is None:
+                event = _pace.settle(self._stream.try_next())
         return [] if event is None else [decode_u64(event["documentKey"]["_id"])]
 
     def _moved(self) -> list[int]:

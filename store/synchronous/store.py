@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import IO, Any, Literal
 
-from convostore.schemas.conversations import Conversation, ConversationDelta, ConversationStatus, baseline_of
+from convostore.schemas.conversations import Conversation, ConversationDelta, ConversationStatus
 from convostore.schemas.entries import Entry, Page, Source
 from convostore.schemas.errors import InvalidRecordError, QueryError
 from convostore.schemas.formats import ReadOptions
@@ -374,7 +374,7 @@ class ConversationStore:
         held = target if isinstance(target, Conversation) else None
         if held is not None:
             requests.check_unchanged_messages(held)
-        id = target if held is None else held.id
+        id = target if held is None else _stored_id(held)
         backend, owner = self._owner(id, user if held is None else _same_user(held, user), "append")
         counted, refused = requests.given_usage(usage, usage_errors)
         asked = requests.append_request(
@@ -603,24 +603,27 @@ class ConversationStore:
         wanted = parameters.status(status)
         given = parameters.messages(messages)
         held = parent if isinstance(parent, Conversation) else None
-        id = parent if held is None else held.id
+        id = parameters.conversation_id(parent if held is None else _stored_id(held))
         backend, owner = self._owner(id, user if held is None else _same_user(held, user), "continue_from")
         with backend.call("continue_from"):
-            if held is None or baseline_of(held) is None:
+            if held is None:
                 head = _reading.read_head(backend, owner, {"messages": 0}, comment="continue_from")
                 held = baselines.load({**head, "resources": [], "artifacts": []}, [], {})
+            stored = baselines.baseline(held).snapshot
+            if owner.get("user", stored.value("user")) != stored.value("user"):
+                raise _reading.not_found(owner)
             child = Conversation(
-                user=held.user,
-                thread=held.thread if thread is UNSET else thread,
+                user=stored.value("user"),
+                thread=stored.value("thread") if thread is UNSET else thread,
                 messages=given,
                 status=wanted,
-                ancestors=[*(held.ancestors or ()), held.id],
+                ancestors=[*(stored.value("ancestors") or ()), id],
                 label=label,
                 extra=extra,
             )
             call = backend.key() if named is None else named
-            draft = _creating.draft_of(backend, child, source=_creating.continuation_source(held.id, call))
-            return _creating.continue_from(backend, held.id, draft, self._ids)
+            draft = _creating.draft_of(backend, child, source=_creating.continuation_source(id, call))
+            return _creating.continue_from(backend, id, draft, self._ids)
 
     def delete(self, id: int, *, user: str | Unset = UNSET) -> Deleted:
         """Remove a conversation and all that belongs to it; a second call finishes what a crash left.
