@@ -21,12 +21,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 PAIRS = (
     ("store/asynchronous", "store/synchronous"),
+    ("store/conformance/asynchronous", "store/conformance/synchronous"),
     ("tests/contract/asynchronous", "tests/contract/synchronous"),
     ("tests/fault/asynchronous", "tests/fault/synchronous"),
 )
 
 # On the generated side, but written by hand; the source of the same name is not translated.
-HAND_WRITTEN = frozenset({"store/synchronous/_pace.py"})
+HAND_WRITTEN = frozenset({"store/synchronous/_pace.py", "store/conformance/synchronous/_together.py"})
 
 WORDS = {
     "AsyncConversationStore": "ConversationStore",
@@ -36,6 +37,7 @@ WORDS = {
     "AsyncBackend": "Backend",
     "AsyncConnection": "Connection",
     "AsyncWatch": "Watch",
+    "AsyncBench": "Bench",
     "AsyncMongoClient": "MongoClient",
     "AsyncDatabase": "Database",
     "AsyncCollection": "Collection",
