@@ -26,6 +26,11 @@ class Links:
     _read: set[int] = field(default_factory=set)
     _waiting: dict[int, list[Link]] = field(default_factory=dict)
 
+    def announce(self, own: int, id: int) -> None:
+        """Say that the source's conversation ``own`` is about to be stored as ``id`` (0: not known yet)."""
+        if own and id and id != own and own not in self._read:
+            self._became[own] = id
+
     def follow(self, record: Conversation) -> None:
         """Let the record name what the ids it names have become so far."""
         if record.child is not None:

@@ -29,7 +29,10 @@ class Opened:
 
     position: int
     line: ConversationLine
+    original: Conversation
+    """The record as the file has it."""
     record: Conversation
+    """The record as it is stored: its links followed."""
     held: Head | None
     """What the store has of it already; None for a new one."""
     id: int = 0

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from convostore.schemas.errors import ConflictError, ConvostoreError, NotFoundError
+from convostore.schemas.errors import (
+    ConflictError,
+    ConvostoreError,
+    InvalidRecordError,
+    NotFoundError,
+    TooLargeError,
+)
 from convostore.schemas.formats import Imported, ImportedDelta, Item, Noticed, Refused
 from convostore.store.asynchronous import _creating, _saving
 from convostore.store.asynchronous._backend import AsyncBackend
@@ -75,9 +81,7 @@ class Importer:
         count, some = self._links.outside()
         if count:
             ids = ", ".join(map(str, some))
-            self._report.note(
-                f"{count:,} links lead to conversations that the input does not hold ({ids}); kept"
-            )
+            self._report.note(f"{count:,} links lead out of the input, to conversations {ids}; kept")
 
     def _is_new(self, item: Imported) -> bool:
         """Whether its identity was not read before in this input; otherwise it is reported."""
@@ -168,69 +172,65 @@ class Importer:
     async def _store(self, fresh: Sequence[Imported]) -> None:
         if not fresh:
             return
-        taken = await self._taken(fresh)
-        drafts: list[tuple[Imported, _creating.Draft | None]] = []
-        for item in fresh:
-            drafts.append((item, self._draft(item, taken)))
-        good = [(item, draft) for item, draft in drafts if draft is not None]
-        for item, _ in good:
+        ids = await self._numbers(fresh)
+        for item, id in zip(fresh, ids, strict=True):
+            self._links.announce(item.conversation.id, id)
+        ready: list[tuple[Imported, _creating.Draft, Head]] = []
+        for item, id in zip(fresh, ids, strict=True):
+            try:
+                draft = self._draft(item, id)
+                if not self._report.dry_run:
+                    head, _ = await _creating.prepare(self._backend, draft, id, comment=_CALL)
+                    head["source"]["version"] = head["version"]
+                    ready.append((item, draft, head))
+            except (InvalidRecordError, TooLargeError) as error:
+                self._report.add("failed", item.position, str(error), item.source.id)
+                continue
             self._counted(item)
-        if self._report.dry_run:
-            for item, draft in good:
-                await self._stored(item, draft.record.id)
-            return
-        await self._number([draft for _, draft in good])
-        heads = []
-        for _, draft in good:
-            head, _ = await _creating.prepare(self._backend, draft, draft.record.id, comment=_CALL)
-            if "source" in head:
-                head["source"]["version"] = head["version"]
-            heads.append(head)
-        refused = await insert_heads(self._backend, heads, comment=_CALL)
-        for place, (item, draft) in enumerate(good):
+            if self._report.dry_run:
+                await self._stored(item, id)
+        refused = await insert_heads(self._backend, [head for *_, head in ready], comment=_CALL)
+        for place, (item, draft, head) in enumerate(ready):
             if place in refused:
                 await self._insert_alone(item, draft)
             else:
-                await _creating.confirm(self._backend, heads[place], comment=_CALL)
+                await _creating.confirm(self._backend, head, comment=_CALL)
                 await self._stored(item, draft.record.id)
 
-    async def _taken(self, fresh: Sequence[Imported]) -> set[int]:
-        """The ids wanted that others hold."""
+    async def _numbers(self, fresh: Sequence[Imported]) -> list[int]:
+        """The id of each: its own where that is free, else the next one, 0 for that in a dry run."""
         wanted = [encode_u64(item.conversation.id) for item in fresh if item.conversation.id]
-        if not wanted:
-            return set()
-        query = {"_id": {"$in": wanted}}
-        found = await self._backend.find("conversations", query, {"_id": 1}, comment=_CALL)
-        return {decode_u64(head["_id"]) for head in found}
-
-    def _draft(self, item: Imported, taken: set[int]) -> _creating.Draft | None:
-        """The conversation ready to be stored, its links followed, under 0 when its id is taken."""
-        record = item.conversation.model_copy()
-        if record.id in taken:
-            record.id = 0
-        taken.add(record.id)
-        self._links.follow(record)
-        try:
-            return _creating.draft_of(
-                self._backend,
-                record,
-                source=item.source,
-                unknown=item.unknown,
-                entries=encode_facts(item.conversation.messages, item.entries),
-            )
-        except ConvostoreError as error:
-            self._report.add("failed", item.position, str(error), item.source.id)
-            return None
-
-    async def _number(self, drafts: Sequence[_creating.Draft]) -> None:
-        honoured = max((draft.record.id for draft in drafts), default=0)
-        if honoured:
-            await lift_counter(self._backend, "conversation", honoured, comment=_CALL)
-        nameless = [draft.record for draft in drafts if not draft.record.id]
+        taken = {0}
+        if wanted:
+            query = {"_id": {"$in": wanted}}
+            found = await self._backend.find("conversations", query, {"_id": 1}, comment=_CALL)
+            taken |= {decode_u64(head["_id"]) for head in found}
+        ids = []
+        for item in fresh:
+            own = item.conversation.id
+            ids.append(0 if own in taken else own)
+            taken.add(own)
+        if self._report.dry_run:
+            return ids
+        if any(ids):
+            await lift_counter(self._backend, "conversation", max(ids), comment=_CALL)
+        nameless = ids.count(0)
         if nameless:
-            ids = await next_ids(self._backend, "conversation", len(nameless), self._ids, comment=_CALL)
-            for record, id in zip(nameless, ids, strict=True):
-                record.id = id
+            given = iter(await next_ids(self._backend, "conversation", nameless, self._ids, comment=_CALL))
+            ids = [id or next(given) for id in ids]
+        return ids
+
+    def _draft(self, item: Imported, id: int) -> _creating.Draft:
+        """The conversation ready to be stored under that id, its links followed."""
+        record = item.conversation.model_copy(update={"id": id})
+        self._links.follow(record)
+        return _creating.draft_of(
+            self._backend,
+            record,
+            source=item.source,
+            unknown=item.unknown,
+            entries=encode_facts(item.conversation.messages, item.entries),
+        )
 
     async def _insert_alone(self, item: Imported, draft: _creating.Draft) -> None:
         """Store one whose id, or source, somebody took in between."""

@@ -25,6 +25,7 @@ from convostore.schemas.formats.canonical import (
 from convostore.schemas.json_values import JSON
 from convostore.store import sealing
 from convostore.store.asynchronous import _creating
+from convostore.store.asynchronous._asides import store_asides
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import store_pieces
 from convostore.store.asynchronous._inserting import insert_heads
@@ -104,9 +105,7 @@ class Restorer:
         count, some = self._links.outside()
         if count:
             ids = ", ".join(map(str, some))
-            self._report.note(
-                f"{count:,} links lead to conversations that the file does not hold ({ids}); kept"
-            )
+            self._report.note(f"{count:,} links lead out of the file, to conversations {ids}; kept")
 
     async def _follow(self, position: int, line: Line) -> None:
         if isinstance(line, ResourceLine):
@@ -138,7 +137,7 @@ class Restorer:
         record = record_of(line, self._user, self._resources.became)
         synthetic = Source(FORMAT, f"{line.id}@{line.lineage}")
         held = await self._held(record.user, line, synthetic)
-        opened = Opened(position, line, record, held, source=line.source)
+        opened = Opened(position, line, record, record, held, source=line.source)
         if held is not None:
             opened.id = decode_u64(held["_id"])
             return opened
@@ -152,7 +151,9 @@ class Restorer:
         if opened.id != line.id and line.source is None:
             # Under another id it must be known again all the same.
             opened.source = synthetic
-        self._links.follow(record)
+        self._links.announce(line.id, opened.id)
+        opened.record = record.model_copy()
+        self._links.follow(opened.record)
         return opened
 
     async def _held(self, user: str, line: ConversationLine, synthetic: Source) -> Head | None:
@@ -278,7 +279,9 @@ class Restorer:
             "revision": Int64(line.revision),
             "log_start": Int64(start),
         }
-        return head | head_extras(line, records)
+        head |= head_extras(line, records)
+        rows = head.pop("asides", [])
+        return head | await store_asides(self._backend, opened.owner, opened.facts, rows, comment=_CALL)
 
     async def _history(self, opened: Opened, records: list[Record]) -> tuple[list[Record], int]:
         """Put older change records into ``changes``; those that stay in the head, and how many went."""
@@ -331,9 +334,8 @@ class Restorer:
         await self._link(opened)
 
     async def _link(self, opened: Opened) -> None:
-        record = opened.record.model_copy(update={"id": opened.line.id})
-        id = opened.id or record.id
-        await link(self._backend, self._links, record, id, dry_run=self._report.dry_run)
+        id = opened.id or opened.line.id
+        await link(self._backend, self._links, opened.original, id, dry_run=self._report.dry_run)
 
     # What is there already
 

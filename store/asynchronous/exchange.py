@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import IO, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any, TypeVar
 
 from convostore.schemas.errors import ImportFormatError, InvalidRecordError, QueryError, SchemaVersionError
 from convostore.schemas.formats import FORMATS, ByteInput, Format, ReadOptions, canonical, detect
@@ -17,6 +17,8 @@ from convostore.store.exchanging import ExportReport, ImportReport
 from convostore.store.finding import Wanted
 
 __all__ = ["export_conversations", "import_conversations"]
+
+T = TypeVar("T")
 
 _CHUNK = 256 << 10
 
@@ -47,29 +49,29 @@ async def import_conversations(
     with faults.translated("import"):
         if found.read is None:
             restorer = Restorer(backend, ids, report, user=options.user, on_progress=on_progress)
-            try:
-                for position, line in read_canonical(stream):
-                    await restorer.take(position, line)
-            except (ImportFormatError, SchemaVersionError) as error:
-                _refuse_unread(report, error)
-                report.error = str(error)
-            finally:
-                await restorer.finish()
-            return report
-        importer = Importer(backend, ids, report, into=into, on_progress=on_progress)
-        try:
-            for item in found.read(stream, options):
+            lines = _until_broken(read_canonical(stream), report)
+            for position, line in lines:
+                await restorer.take(position, line)
+            await restorer.finish()
+        else:
+            importer = Importer(backend, ids, report, into=into, on_progress=on_progress)
+            for item in _until_broken(found.read(stream, options), report):
                 await importer.take(item)
-        except ImportFormatError as error:
-            _refuse_unread(report, error)
-            report.error = str(error)
-        await importer.finish()
+            await importer.finish()
     return report
 
 
-def _refuse_unread(report: ImportReport, error: Exception) -> None:
-    if not report.read:
-        raise error
+def _until_broken(items: Iterator[T], report: ImportReport) -> Iterator[T]:
+    """The items; what ends them early goes to the report, or is raised when there was nothing at all."""
+    count = 0
+    try:
+        for item in items:
+            count += 1
+            yield item
+    except (ImportFormatError, SchemaVersionError) as error:
+        if not count:
+            raise
+        report.error = str(error)
 
 
 async def export_conversations(
