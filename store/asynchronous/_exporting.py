@@ -13,6 +13,7 @@ from convostore.schemas.errors import InvalidRecordError, NotFoundError, Unavail
 from convostore.schemas.formats import anda, canonical, openai_chat
 from convostore.schemas.json_values import JSON, dump_exact, load_exact
 from convostore.store.asynchronous import _files, _pace
+from convostore.store.asynchronous._asides import aside_rows
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import read_blobs
 from convostore.store.asynchronous._listing import scan_ids
@@ -126,7 +127,10 @@ class Exporter:
             head, record, count = await self._whole(row, spool, _entry_text)
             with self._backend.call(_CALL):
                 changes = await self._changes(head)
-            if changes is not None:
+                asides = await aside_rows(self._backend, {"_id": row["_id"]}, head, comment=_CALL)
+            if changes is not None and asides is not None:
+                head.pop("asides_body", None)
+                head |= {"asides": asides} if asides else {}
                 return conversation_line(head, record), changes, count
             await _pace.pause(attempt)
         raise _moving(row)

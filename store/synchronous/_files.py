@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import IO, Any
 
 from bson.objectid import ObjectId
 from gridfs.errors import NoFile
@@ -12,7 +12,7 @@ from convostore.schemas.errors import NotFoundError, UnavailableError
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 
-__all__ = ["delete", "download", "upload"]
+__all__ = ["delete", "download", "opened", "upload"]
 
 
 def _bucket(backend: Backend) -> Any:
@@ -23,8 +23,8 @@ def _bucket(backend: Backend) -> Any:
     return _pace.bucket(backend.engine, backend.safe_database(), f"{backend.prefix}files")
 
 
-def upload(backend: Backend, id: ObjectId, data: bytes) -> None:
-    """Store the bytes under that id."""
+def upload(backend: Backend, id: ObjectId, data: bytes | IO[bytes]) -> None:
+    """Store the bytes, or all that the file has to read, under that id."""
     _pace.settle(_bucket(backend).upload_from_stream_with_id(id, str(id), data))
 
 
@@ -35,9 +35,19 @@ def download(backend: Backend, id: ObjectId) -> bytes:
         NotFoundError: there are none.
 
     """
+    stream = opened(backend, id)
+    return bytes(_pace.settle(stream.read()))
+
+
+def opened(backend: Backend, id: ObjectId) -> Any:
+    """The bytes stored under that id as the driver's stream, with a ``length`` and ``read(size)``.
+
+    Raises:
+        NotFoundError: there are none.
+
+    """
     try:
-        stream = _pace.settle(_bucket(backend).open_download_stream(id))
-        return bytes(_pace.settle(stream.read()))
+        return _pace.settle(_bucket(backend).open_download_stream(id))
     except NoFile as error:
         raise NotFoundError("file", str(id)) from error
 
