@@ -20,7 +20,7 @@ from convostore.store import history, timeline
 from convostore.store.runs import StoredEntry
 from convostore.store.timeline import Moment
 
-__all__ = ["Prefix", "boundary", "brings", "prefix", "with_new_blobs"]
+__all__ = ["Prefix", "boundary", "brings", "prefix", "with_new_blobs", "without_callers_keys"]
 
 
 @dataclass(slots=True)
@@ -59,38 +59,84 @@ def _ends_turn(entry: Entry) -> bool:
 def brings(record: Mapping[str, Any], next_entry: int, id: int) -> bool:
     """Whether the record, after which the counter is ``next_entry``, brings the entry in."""
     if timeline.kind_of(record) == "push":
-        return next_entry - history.pushed(record) <= id < next_entry
+        return next_entry - history.drawn(record) <= id < next_entry
     return id in record.get("with", ())
 
 
-def prefix(moment: Moment, before: Sequence[StoredEntry], found: Prefix, id: int) -> Prefix:
-    """Cut the prefix that ends with the record which brought the entry in right behind that entry.
+def prefix(found: Prefix, id: int) -> Prefix:
+    """The prefix that ends with the entry where it first came in, and with what is said beside it.
 
-    ``moment`` is the state after that record, ``before`` the entries before it.
+    A change that brought entries behind it too is cut there; asides put next, before anything else changed,
+    come along.
     """
-    place = next(place for place, entry in enumerate(moment.entries) if entry["id"] == id)
-    tail = len(moment.entries) - place - 1
-    if tail:
-        last = dict(found.records[-1])
-        if timeline.kind_of(last) == "push":
-            last["n"] = history.pushed(last) - tail
-            if "e" in last:
-                last["e"] -= tail
-        else:
-            kept = moment.entries[last["from"] : place + 1]
-            last |= {"to": len(before), "with": [entry["id"] for entry in kept]}
-            last.pop("rm", None)
-            found.removed[len(found.records) - 1] = list(before[last["from"] :])
-        found.records[-1] = last
-    entries = moment.entries[: place + 1]
-    ids = {entry["id"] for entry in entries}
-    asides = {
-        number: aside
-        for number, aside in moment.asides.items()
-        if aside.get("after") is None or aside["after"] in ids
+    last, after = _bringing(found.records, id)
+    end = last + 1
+    moment = found.moment.copy()
+    for place in range(len(found.records) - 1, last, -1):
+        timeline.go_back(moment, found.records[place], found.removed.get(place, []))
+    before = moment.copy()
+    timeline.go_back(before, found.records[last], found.removed.get(last, []))
+    stop = next(place for place, entry in enumerate(moment.entries) if entry["id"] == id) + 1
+    records = [dict(record) for record in found.records[: last + 1]]
+    removed = {place: entries for place, entries in found.removed.items() if place <= last}
+    if stop < len(moment.entries):
+        _cut_short(records[last], moment, before, stop, removed, last)
+        moment = Moment(moment.entries[:stop], moment.asides, None, after, moment.next_aside)
+        moment.next_entry = before.next_entry + history.drawn(records[last])
+    else:
+        while end < len(found.records) and timeline.kind_of(found.records[end]) == "aside":
+            records.append(dict(found.records[end]))
+            end += 1
+        moment.asides = _asides_after(found, end)
+    return Prefix(moment, records, removed)
+
+
+def _bringing(records: Sequence[history.Record], id: int) -> tuple[int, int]:
+    """The place of the first record that brings the entry in, and the counter after it."""
+    after = 0
+    for place, record in enumerate(records):
+        after += history.drawn(record)
+        if brings(record, after, id):
+            return place, after
+    raise NotFoundError("entry", id)
+
+
+def _cut_short(
+    record: history.Record,
+    moment: Moment,
+    before: Moment,
+    stop: int,
+    removed: dict[int, list[StoredEntry]],
+    place: int,
+) -> None:
+    """Let the record bring what stands up to ``stop`` and take out all that stood behind it."""
+    if timeline.kind_of(record) == "push":
+        record["n"] = history.pushed(record) - (len(moment.entries) - stop)
+        record["e"] = int(moment.entries[stop - 1]["id"]) + 1 - before.next_entry
+        return
+    record |= {
+        "to": len(before.entries),
+        "with": [entry["id"] for entry in moment.entries[record["from"] : stop]],
     }
-    found.moment = Moment(entries, asides, None, moment.next_entry, moment.next_aside)
-    return found
+    for name in ("rm", "rmi", "body"):
+        record.pop(name, None)
+    removed[place] = list(before.entries[record["from"] :])
+    if before.halt is not None:
+        record["hw"] = before.halt
+
+
+def _asides_after(found: Prefix, end: int) -> dict[int, Any]:
+    moment = found.moment.copy()
+    for place in range(len(found.records) - 1, end - 1, -1):
+        timeline.go_back(moment, found.records[place], found.removed.get(place, []))
+    return moment.asides
+
+
+def without_callers_keys(record: history.Record) -> history.Record:
+    """The record for another conversation: no call of its users was made there, so none is a repeat."""
+    if all(isinstance(key, ObjectId) for key in history.keys_of(record)):
+        return record
+    return {name: value for name, value in record.items() if name != "h"} | {"k": ObjectId()}
 
 
 def with_new_blobs(

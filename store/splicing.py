@@ -107,8 +107,8 @@ def place(head: Head, splice: Splice, held: Sequence[StoredEntry], bounds: Bound
     drawn = next_entry - int(head["next_entry"])
     if not touches_run(head, splice):
         # Where ids are drawn the run gets its own written: those of trailing entries follow from the counter.
-        run = tuple(embedded(head)) if drawn or "next_entry" in splice.sets else None
-        return Placed(span, tuple(cut_into_segments(spliced, bounds)), run, removed, tuple(ids), drawn)
+        written = tuple(embedded(head)) if drawn or "next_entry" in splice.sets else None
+        return Placed(span, tuple(cut_into_segments(spliced, bounds)), written, removed, tuple(ids), drawn)
     front = min(sealed, first) if sealed else 0
     run = spliced[front:]
     if len(run) > bounds.hard_count or entries_size(run) > bounds.hard_bytes:

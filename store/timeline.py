@@ -88,7 +88,8 @@ def kind_of(record: Mapping[str, Any]) -> str:
 def go_back(moment: Moment, record: Mapping[str, Any], removed: Sequence[StoredEntry]) -> list[StoredEntry]:
     """Undo one record on the moment just after it; what the record had brought in.
 
-    ``removed`` are the entries it took out, read from the record or from where they lie.
+    ``removed`` are the entries it took out, read from the record or from where they lie. The id of the next
+    entry goes back too, that of the next aside does not: no record says what it was.
 
     Raises:
         MismatchError: the moment is not the one after this record.
@@ -117,6 +118,7 @@ def go_back(moment: Moment, record: Mapping[str, Any], removed: Sequence[StoredE
             moment.asides.pop(record["id"], None)
         else:
             moment.asides[record["id"]] = json.loads(was)
+    moment.next_entry -= history.drawn(record)
     if kind in ("push", "splice", "halt", "reset"):
         moment.halt = _halt_before(moment, record, kind)
     return brought

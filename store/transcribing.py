@@ -31,12 +31,13 @@ __all__ = ["Folded", "fold", "inverse", "span_between"]
 class Folded:
     """What changes make of a moment: the moment after them, their records, entries with pieces to be stored.
 
+    ``fresh`` are all entries that any of the changes brings, also those that a later one takes out again;
     ``removed`` holds, by the place of a record, the entries it takes out: they go into the record or apart.
     """
 
     moment: Moment
     records: list[history.Record] = field(default_factory=list)
-    fresh: dict[int, NewEntry] = field(default_factory=dict)
+    fresh: list[NewEntry] = field(default_factory=list)
     removed: dict[int, list[StoredEntry]] = field(default_factory=dict)
 
 
@@ -82,7 +83,7 @@ def _stored(folded: Folded, entry: Entry, at: int) -> StoredEntry:
     encoded = encode_entries(
         [entry.message], made=made, author=author, dialect=entry.dialect, unfinished=entry.unfinished
     )[0]
-    folded.fresh[entry.id] = encoded
+    folded.fresh.append(encoded)
     return numbered(encoded.stored, entry.id)
 
 

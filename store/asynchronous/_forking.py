@@ -12,8 +12,9 @@ from pymongo.errors import DuplicateKeyError
 from convostore.schemas.conversations import Conversation, ConversationStatus
 from convostore.schemas.errors import ConflictError, NotFoundError, UnavailableError
 from convostore.schemas.usage import Usage
-from convostore.store import baselines, forking, history, sealing, timeline
+from convostore.store import baselines, forking, sealing
 from convostore.store.asynchronous import _pace
+from convostore.store.asynchronous._asides import store_asides
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import read_blobs, store_raw
 from convostore.store.asynchronous._history import blobs_for, present, records_after, removed_by
@@ -22,7 +23,7 @@ from convostore.store.asynchronous._reading import read_record
 from convostore.store.asynchronous._sealing import store_segments
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.faults import Unclear
-from convostore.store.forking import Prefix, with_new_blobs
+from convostore.store.forking import Prefix, with_new_blobs, without_callers_keys
 from convostore.store.heads import Head, new_head, record_fields
 from convostore.store.layout import Limits
 from convostore.store.runs import (
@@ -82,7 +83,7 @@ async def _prefix(
         for place, (_, record) in enumerate(records)
         if "rm" in record or "body" in record
     }
-    found = Prefix(moment, [dict(record) for _, record in records], removed)
+    found = Prefix(moment, [without_callers_keys(dict(record)) for _, record in records], removed)
     if at is None:
         return found
     cut: int | None = at
@@ -93,31 +94,7 @@ async def _prefix(
         raise NotFoundError("entry", at)
     if cut is None:
         return Prefix(Moment([], {}, None, 0, moment.next_aside))
-    return _cut(found, cut)
-
-
-def _cut(found: Prefix, cut: int) -> Prefix:
-    """The prefix that ends where the entry first came in."""
-    after, last = 0, len(found.records) - 1
-    for place, record in enumerate(found.records):
-        after += history.drawn(record)
-        if forking.brings(record, after, cut):
-            last = place
-            break
-    moment = found.moment.copy()
-    before = moment
-    for place in range(len(found.records) - 1, last - 1, -1):
-        if place == last:
-            before = moment.copy()
-            timeline.go_back(before, found.records[place], found.removed.get(place, []))
-        else:
-            timeline.go_back(moment, found.records[place], found.removed.get(place, []))
-    moment.next_entry = sum(history.drawn(record) for record in found.records[: last + 1])
-    kept = {place: entries for place, entries in found.removed.items() if place <= last}
-    start = Prefix(moment, found.records[: last + 1], kept)
-    cut_off = forking.prefix(moment, before.entries, start, cut)
-    cut_off.moment.next_entry = sum(history.drawn(record) for record in cut_off.records)
-    return cut_off
+    return forking.prefix(found, cut)
 
 
 async def _copy_blobs(
@@ -156,16 +133,16 @@ async def _insert(
     """Store the fork's parts, its head last."""
     bounds, moment = backend.bounds, found.moment
     for place, entries in found.removed.items():
-        record = found.records[place]
+        change = found.records[place]
         for name in ("rm", "rmi", "body"):
-            record.pop(name, None)
+            change.pop(name, None)
         bodies = removed_bodies(entries, facts, owner["_id"])
         if bodies:
             await backend.insert_own("bodies", bodies, comment=_CALL)
-            record["body"] = [body["_id"] for body in bodies]
-            record["rmi"] = [int(entry["id"]) for entry in entries]
+            change["body"] = [body["_id"] for body in bodies]
+            change["rmi"] = [int(entry["id"]) for entry in entries]
         elif entries:
-            record["rm"] = list(entries)
+            change["rm"] = list(entries)
     kept = len(moment.entries)
     if kept > bounds.soft_count or entries_size(moment.entries) > bounds.soft_bytes:
         kept = newest_page(moment.entries, bounds)
@@ -213,8 +190,11 @@ async def _insert(
             "entries": len(moment.entries),
         },
     }
-    if moment.asides:
-        head |= {"asides": aside_fields(moment.asides), "next_aside": Int64(moment.next_aside)}
+    head |= await store_asides(backend, owner, facts, aside_fields(moment.asides), comment=_CALL)
+    if moment.next_aside:
+        head["next_aside"] = Int64(moment.next_aside)
+    if moment.halt is not None:
+        head["halt"] = moment.halt
     await _insert_head(backend, owner, head)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from convostore.schemas.errors import NotFoundError, QueryError, UnavailableError
 from convostore.store import timeline
 from convostore.store.asynchronous import _pace
+from convostore.store.asynchronous._asides import read_asides
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import read_blobs
 from convostore.store.asynchronous._reading import complete, read_head
@@ -73,20 +73,6 @@ async def present(backend: AsyncBackend, owner: Mapping[str, Any], *, comment: s
             return head, moment
         await _pace.pause(attempt)
     raise UnavailableError(f"{comment}: the conversation was being rewritten at every try; try again")
-
-
-async def read_asides(
-    backend: AsyncBackend, owner: Mapping[str, Any], head: Head, *, comment: str
-) -> dict[int, Any] | None:
-    """The asides by id; None when they were replaced meanwhile."""
-    rows = head.get("asides", ())
-    if "asides_body" in head:
-        query = {"user": head["user"], "c": owner["_id"], "_id": head["asides_body"]}
-        body = await backend.find_one("bodies", query, comment=comment)
-        if body is None:
-            return None
-        rows = body["asides"]
-    return {row["id"]: json.loads(row["aside"]) for row in rows}
 
 
 async def moment_at(

@@ -285,7 +285,7 @@ class Restorer:
 
     async def _history(self, opened: Opened, records: list[Record]) -> tuple[list[Record], int]:
         """Put older change records into ``changes``; those that stay in the head, and how many went."""
-        start, now = 0, self._backend.now()
+        start = 0
         while True:
             head: Head = {
                 "user": opened.record.user,
@@ -294,7 +294,7 @@ class Restorer:
                 "log": records[start:],
                 "log_start": start,
             }
-            sealed = sealing.records_to_seal(head, now, self._backend.bounds)
+            sealed = sealing.records_to_seal(head, self._backend.bounds)
             if not sealed:
                 return records[start:], start
             if not start:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from bson.int64 import Int64
-from bson.objectid import ObjectId
 
 from convostore.schemas.json_values import JSON, dump_text, same_json
 from convostore.store import sealing
 from convostore.store.asynchronous import _pace
+from convostore.store.asynchronous._asides import store_asides
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import read_blobs, store_pieces
 from convostore.store.asynchronous._history import present, records_after, removed_by
@@ -148,11 +148,7 @@ async def _renewed(
     }
     sets |= await _attachments(backend, owner, head, facts)
     asides = {id: _aside(aside, rewriter) for id, aside in moment.asides.items()}
-    if asides:
-        rows = aside_fields(asides)
-        body = {"_id": ObjectId(), "user": owner["user"], "c": owner["_id"], "lin": sets["lineage"], "g": 0}
-        await backend.insert_own("bodies", [{**body, "asides": rows, "e": []}], comment=_CALL)
-        sets["asides_body"] = body["_id"]
+    sets |= await store_asides(backend, owner, facts, aside_fields(asides), comment=_CALL)
     return _Renewal(sets, changed)
 
 

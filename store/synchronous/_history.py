@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from convostore.store.codec import decode_u64
 from convostore.store.heads import Head
 from convostore.store.runs import StoredEntry, blob_references
 from convostore.store.synchronous import _pace
+from convostore.store.synchronous._asides import read_asides
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._blobs import read_blobs
 from convostore.store.synchronous._reading import complete, read_head
@@ -74,20 +74,6 @@ def present(backend: Backend, owner: Mapping[str, Any], *, comment: str) -> tupl
             return head, moment
         _pace.pause(attempt)
     raise UnavailableError(f"{comment}: the conversation was being rewritten at every try; try again")
-
-
-def read_asides(
-    backend: Backend, owner: Mapping[str, Any], head: Head, *, comment: str
-) -> dict[int, Any] | None:
-    """The asides by id; None when they were replaced meanwhile."""
-    rows = head.get("asides", ())
-    if "asides_body" in head:
-        query = {"user": head["user"], "c": owner["_id"], "_id": head["asides_body"]}
-        body = backend.find_one("bodies", query, comment=comment)
-        if body is None:
-            return None
-        rows = body["asides"]
-    return {row["id"]: json.loads(row["aside"]) for row in rows}
 
 
 def moment_at(

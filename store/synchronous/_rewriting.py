@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from bson.int64 import Int64
-from bson.objectid import ObjectId
 
 from convostore.schemas.json_values import JSON, dump_text, same_json
 from convostore.store import sealing
@@ -27,6 +26,7 @@ from convostore.store.runs import (
 )
 from convostore.store.splicing import removed_bodies
 from convostore.store.synchronous import _pace
+from convostore.store.synchronous._asides import store_asides
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._blobs import read_blobs, store_pieces
 from convostore.store.synchronous._history import present, records_after, removed_by
@@ -147,11 +147,7 @@ def _renewed(
     }
     sets |= _attachments(backend, owner, head, facts)
     asides = {id: _aside(aside, rewriter) for id, aside in moment.asides.items()}
-    if asides:
-        rows = aside_fields(asides)
-        body = {"_id": ObjectId(), "user": owner["user"], "c": owner["_id"], "lin": sets["lineage"], "g": 0}
-        backend.insert_own("bodies", [{**body, "asides": rows, "e": []}], comment=_CALL)
-        sets["asides_body"] = body["_id"]
+    sets |= store_asides(backend, owner, facts, aside_fields(asides), comment=_CALL)
     return _Renewal(sets, changed)
 
 

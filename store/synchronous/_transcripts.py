@@ -19,7 +19,9 @@ from convostore.store.results import Saved
 from convostore.store.runs import NewEntry, StoredEntry
 from convostore.store.splicing import Splice, removed_bodies
 from convostore.store.synchronous import _pace
+from convostore.store.synchronous._asides import store_asides
 from convostore.store.synchronous._backend import Backend
+from convostore.store.synchronous._blobs import drop_pieces, store_pieces
 from convostore.store.synchronous._history import (
     Numbered,
     blobs_for,
@@ -36,8 +38,8 @@ from convostore.store.timeline import Moment, aside_fields
 
 __all__ = ["as_of", "load", "redo", "revision_at", "revisions", "save", "undo"]
 
-_ASIDES_INLINE = 16 * 1024
-_ASIDES_MOST = 12 * 1024 * 1024
+_ASIDE_MOST = 512 * 1024
+_RECORDS_MOST = 4 * 1024 * 1024
 _LOOK_BACK = 256
 
 
@@ -130,17 +132,19 @@ def write(
     before: Moment,
     after: Moment,
     records: Sequence[history.Record],
-    fresh: Mapping[int, NewEntry],
+    fresh: Sequence[NewEntry],
     removed: Mapping[int, list[StoredEntry]],
 ) -> int | None:
     """Make ``after`` of ``before``, the state of ``head``, and leave the records; the version it made.
 
-    None when another writer came in between. ``fresh`` holds new entries with their pieces, ``removed`` the
-    entries each record takes out.
+    None when another writer came in between: then nothing of it stays. ``fresh`` holds new entries with their
+    pieces, ``removed`` the entries each record takes out.
     """
     comment = "save_transcript"
     owner = {**owner, "user": head["user"]}
-    _keep_removed(backend, owner, head, records, removed)
+    _refuse_large(records)
+    store_pieces(backend, owner, head, fresh, comment=comment)
+    bodies = _keep_removed(backend, owner, head, records, removed)
     sets: dict[str, Any] = {"next_entry": Int64(after.next_entry)}
     gone: list[str] = []
     if after.halt is None:
@@ -148,12 +152,12 @@ def write(
     else:
         sets["halt"] = after.halt
     if after.asides != before.asides:
-        _place_asides(backend, owner, head, after, sets, gone)
+        placed_asides = store_asides(backend, owner, head, aside_fields(after.asides), comment=comment)
+        bodies += [placed_asides["asides_body"]] if "asides_body" in placed_asides else []
+        sets |= {"next_aside": Int64(after.next_aside), **placed_asides}
+        gone += [name for name in ("asides", "asides_body") if name not in placed_asides]
     start, stop, placed = transcribing.span_between(before.entries, after.entries)
-    entries = tuple(
-        NewEntry(entry, document_size(entry), fresh[entry["id"]].pieces if entry["id"] in fresh else ())
-        for entry in placed
-    )
+    entries = tuple(NewEntry(entry, document_size(entry)) for entry in placed)
     done = splice(
         backend,
         owner,
@@ -174,14 +178,29 @@ def write(
         comment=comment,
     )
     if done is None:
+        drop_pieces(backend, owner["user"], owner["_id"], fresh, comment=comment)
+        query = {"user": owner["user"], "c": owner["_id"], "_id": {"$in": bodies}}
+        if bodies:
+            backend.delete("bodies", query, comment=comment)
         return None
-    if "asides_body" in gone or ("asides_body" in sets and "asides_body" in head):
-        old = {"user": owner["user"], "c": owner["_id"], "_id": head.get("asides_body")}
+    if "asides_body" in head and after.asides != before.asides:
+        old = {"user": owner["user"], "c": owner["_id"], "_id": head["asides_body"]}
         backend.delete("bodies", old, comment=comment)
     held = int(head["revision"]) + len(records) - int(head["log_start"])
     if held > backend.bounds.log_soft or len(before.entries) < len(after.entries):
         keep_house(backend, owner, messages=True, log=held > backend.bounds.log_soft)
     return done.version
+
+
+def _refuse_large(records: Sequence[history.Record]) -> None:
+    """Asides lie in their change records, which the head holds for a while."""
+    for record in records:
+        size = len(record.get("aside", ""))
+        if size > _ASIDE_MOST:
+            raise TooLargeError(f"aside {record['id']}", size, _ASIDE_MOST)
+    size = sum(map(document_size, records))
+    if size > _RECORDS_MOST:
+        raise TooLargeError("the changes of one save", size, _RECORDS_MOST)
 
 
 def _keep_removed(
@@ -190,8 +209,9 @@ def _keep_removed(
     head: Head,
     records: Sequence[history.Record],
     removed: Mapping[int, list[StoredEntry]],
-) -> None:
-    """Put removed entries into their records, or apart when they are large."""
+) -> list[ObjectId]:
+    """Put removed entries into their records, or apart when they are large; the ids of what lies apart."""
+    apart: list[ObjectId] = []
     for place, entries in removed.items():
         if not entries:
             continue
@@ -200,40 +220,10 @@ def _keep_removed(
             backend.insert_own("bodies", bodies, comment="save_transcript")
             records[place]["body"] = [body["_id"] for body in bodies]
             records[place]["rmi"] = [int(entry["id"]) for entry in entries]
+            apart += records[place]["body"]
         else:
             records[place]["rm"] = entries
-
-
-def _place_asides(
-    backend: Backend,
-    owner: Mapping[str, Any],
-    head: Head,
-    after: Moment,
-    sets: dict[str, Any],
-    gone: list[str],
-) -> None:
-    """Put the asides into the head, or apart when they are many: appends must not carry them along."""
-    rows = aside_fields(after.asides)
-    size = document_size({"asides": rows})
-    sets["next_aside"] = Int64(after.next_aside)
-    if size > _ASIDES_MOST:
-        raise TooLargeError("the asides of the conversation", size, _ASIDES_MOST)
-    if size <= _ASIDES_INLINE:
-        sets["asides"] = rows
-        gone.append("asides_body")
-        return
-    body = {
-        "_id": ObjectId(),
-        "user": owner["user"],
-        "c": owner["_id"],
-        "lin": Int64(head["lineage"]),
-        "g": head["structure"],
-        "asides": rows,
-        "e": [],
-    }
-    backend.insert_own("bodies", [body], comment="save_transcript")
-    sets["asides_body"] = body["_id"]
-    gone.append("asides")
+    return apart
 
 
 def undo(backend: Backend, owner: Mapping[str, Any]) -> Saved:
@@ -267,11 +257,12 @@ def _turn_back(backend: Backend, owner: Mapping[str, Any], call: str) -> Saved:
         after = moment.copy()
         out = removed_by(backend, owner, head, record, comment=call)
         timeline.go_back(after, record, out)
+        after.next_entry = moment.next_entry  # an id never comes back for other content
         written, removed = transcribing.inverse(moment, after, record, backend.now(), key)
         written[call] = number if call == "undo" else int(record["undo"])
         try:
             version = write(
-                backend, owner, head, moment, after, [written], {}, {0: removed} if removed else {}
+                backend, owner, head, moment, after, [written], (), {0: removed} if removed else {}
             )
         except Unclear:
             if backend.is_last(attempt):
