@@ -31,6 +31,7 @@ __all__ = [
     "Known",
     "block",
     "command",
+    "is_full",
     "known_keys",
     "needs_log_seal",
     "needs_seal",
@@ -256,7 +257,7 @@ def block(asked: Append, head: Head, bounds: Bounds) -> Block:
                 reason="the receipt of the queued texts lapsed, was used, or belongs to another taker; "
                 "nothing was written: take again",
             )
-    if head["embedded_count"] >= bounds.hard_count or head["embedded_bytes"] >= bounds.hard_bytes:
+    if is_full(head, bounds):
         return "full"
     if asked.status is not None and not asked.force and _keeps_status(asked, head):
         return "status"
@@ -265,6 +266,11 @@ def block(asked: Append, head: Head, bounds: Bounds) -> Block:
     if any(decode_u64(head["usage"].get(name, 0)) >= _ROOM for name in asked.usage):
         return "usage"
     return "raced"
+
+
+def is_full(head: Head, bounds: Bounds) -> bool:
+    """Whether appends wait for a seal."""
+    return bool(head["embedded_count"] >= bounds.hard_count or head["embedded_bytes"] >= bounds.hard_bytes)
 
 
 class Known(NamedTuple):

@@ -77,18 +77,18 @@ async def append(backend: AsyncBackend, owner: Mapping[str, Any], asked: Append)
         if outcome is not None:
             return outcome if asked is whole else _joined(whole, asked, outcome, known)
         before, seen = seen, await _look(backend, owner)
+        if appending.is_full(seen, backend.bounds):
+            await keep_house(backend, owner, messages=True, log=False)
+            seen = await _look(backend, owner)
         known = await _known(backend, owner, whole, seen)
-        if asked.heavy and before is not None and before["structure"] != seen["structure"]:
+        if asked.heavy and before is not None and _moved(before, seen):
             if not known.ids:
                 await drop_pieces(backend, seen["user"], owner["_id"], asked.parts, comment=_CALL)
             whole = asked = whole.renewed()
         if known.ids:
             continue
         reason = appending.block(asked, seen, backend.bounds)
-        if reason == "full":
-            await keep_house(backend, owner, messages=True, log=False)
-            seen = await _look(backend, owner)
-        elif reason == "raced" and before is not None:
+        if reason in ("full", "raced") and before is not None:
             if backend.is_last(attempt):
                 raise gave_up(_CALL)
             await _pace.pause(attempt)
@@ -97,6 +97,11 @@ async def append(backend: AsyncBackend, owner: Mapping[str, Any], asked: Append)
 
 def _is_bulk(asked: Append, backend: AsyncBackend) -> bool:
     return len(asked.entries) > backend.bounds.bulk_count or asked.size > backend.bounds.bulk_bytes
+
+
+def _moved(before: Head, head: Head) -> bool:
+    """Whether pieces stored for the head before are safe from the collector no more."""
+    return bool(before["structure"] != head["structure"] or before["lineage"] != head["lineage"])
 
 
 async def bring_up_to_date(
@@ -183,6 +188,8 @@ async def _append_bulk(
 ) -> Outcome | None:
     """An append too large for one command: older messages go to segments first, then one guarded update."""
     head = await read_head(backend, owner, {"resources": 0, "artifacts": 0}, comment=_CALL)
+    if asked.heavy and seen is not None and _moved(seen, head):
+        return None  # pieces of an earlier try would count as stored, and the collector may have been there
     await store_pieces(backend, owner, head, asked.parts[len(asked.entries) :], comment=_CALL)
     query, update = appending.command(asked, owner, backend.bounds, seen)
     # The splice has guards of its own for what it reads; what remains are the call's conditions.

@@ -159,7 +159,10 @@ async def collect(backend: AsyncBackend, owner: Mapping[str, Any]) -> int:
             held = await backend.find_one(
                 name, {"user": head["user"], "c": head["_id"], "_id": id}, comment="collect"
             )
-            blobs |= checking.referenced_blobs(held["e"] if held is not None else ())
+            if held is None:
+                # Replaced since by one that names the same blobs: they are left to the next collection.
+                return removed
+            blobs |= checking.referenced_blobs(held["e"])
     removed += await backend.delete("blobs", {**part, "_id.b": {"$nin": list(blobs)}}, comment="collect")
     return removed
 
