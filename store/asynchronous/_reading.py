@@ -22,6 +22,7 @@ from convostore.store.baselines import load
 from convostore.store.codec import decode_u64
 from convostore.store.heads import Head, embedded
 from convostore.store.runs import StoredEntry, blob_references, to_entry
+from convostore.store.saying import shown_to_model
 
 __all__ = [
     "read_delta",
@@ -134,9 +135,15 @@ async def read_page(
 
 
 async def read_for_model(
-    backend: AsyncBackend, owner: Mapping[str, Any], limit: int, before: int | None, *, comment: str
+    backend: AsyncBackend,
+    owner: Mapping[str, Any],
+    limit: int,
+    before: int | None,
+    dialect: str | None,
+    *,
+    comment: str,
 ) -> Page[Entry]:
-    """The newest entries as a provider call may be given them.
+    """The newest entries as a provider call may be given them, in their own dialects or in one.
 
     The page begins where no call is cut from its results, so it may hold more than ``limit``; failed and
     unfinished turns are left out. A message that was repaired or made up has the id -1.
@@ -150,11 +157,9 @@ async def read_for_model(
         if start > 0 or page.cursor is None:
             break
         width *= 2  # a call may lie further back
-    held = {id(entry.message): entry for entry in entries[start:]}
-    given = pairing.for_model(entries[start:]).messages
-    shown = tuple(held.get(id(message)) or Entry(-1, message) for message in given)
+    shown = shown_to_model(entries[start:], dialect)
     more = start > 0 or page.cursor is not None
-    return Page(shown, entries[start].id if entries and more else None)
+    return Page(tuple(shown), entries[start].id if entries and more else None)
 
 
 async def read_delta(

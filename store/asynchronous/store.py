@@ -16,6 +16,7 @@ from convostore.schemas.identifiers import check_label, check_thread, check_user
 from convostore.schemas.json_values import JSON
 from convostore.schemas.resources import Resource
 from convostore.schemas.transcript import Transcript
+from convostore.schemas.translation import translated
 from convostore.store import baselines, parameters, requests
 from convostore.store.asynchronous import (
     _appending,
@@ -57,6 +58,7 @@ from convostore.store.results import (
     Saved,
     SetupReport,
 )
+from convostore.store.saying import said_in
 from convostore.store.timeline import Revision
 
 __all__ = ["AsyncConversationStore"]
@@ -619,14 +621,16 @@ class AsyncConversationStore:
             stored = baselines.baseline(held).snapshot
             if owner.get("user", stored.value("user")) != stored.value("user"):
                 raise _reading.not_found(owner)
-            child = Conversation(
-                user=stored.value("user"),
-                thread=stored.value("thread") if thread is UNSET else thread,
-                messages=given,
-                status=wanted,
-                ancestors=[*(stored.value("ancestors") or ()), id],
-                label=label,
-                extra=extra,
+            child = Conversation.checked(
+                {
+                    "user": stored.value("user"),
+                    "thread": stored.value("thread") if thread is UNSET else thread,
+                    "messages": given,
+                    "status": wanted,
+                    "ancestors": [*(stored.value("ancestors") or ()), id],
+                    "label": label,
+                    "extra": extra,
+                }
             )
             call = backend.key() if named is None else named
             draft = _creating.draft_of(backend, child, source=_creating.continuation_source(id, call))
@@ -800,14 +804,21 @@ class AsyncConversationStore:
         before: int | None = None,
         after: int | None = None,
         for_model: bool = False,
+        dialect: str | None = None,
     ) -> Page[Entry]:
         """A page of entries, oldest first: the newest, or those just before or after an entry's id.
 
         ``for_model`` gives what a provider call may be given: calls and results paired and in order,
         results that are missing made up (their entry has the id -1), failed and unfinished turns left
-        out, and no call cut from its results, for which the page may hold more than ``limit``. What is
-        stored stays as it is. ``cursor`` names the entry that the next request's ``before`` (or
-        ``after``) takes; None at the end. Round trips: 1 when the page lies in the newest 50, else 2.
+        out, and no call cut from its results, for which the page may hold more than ``limit``.
+        ``dialect`` (``anda``, ``rig`` or ``openai``) says all of them in one; one that becomes several
+        messages is there as often. What is stored stays as it is. ``cursor`` names the entry that the next
+        request's ``before`` (or ``after``) takes; None at the end. Round trips: 1 when the page lies in the
+        newest 50, else 2.
+
+        Raises:
+            InvalidRecordError: nothing can be said in a dialect of that name.
+
         """
         checked = parameters.page_limit(limit, most=MOST_MESSAGES)
         if before is not None and after is not None:
@@ -815,14 +826,19 @@ class AsyncConversationStore:
         for value, name in ((before, "before"), (after, "after")):
             if value is not None:
                 parameters.entry_id(value, name)
+        if dialect is not None:
+            translated((), parameters.plain_text(dialect, "dialect"))
         if parameters.flag(for_model, "for_model") and after is not None:
             raise QueryError("after", "a page for a model ends with the newest entries, or before one")
         backend, owner = await self._owner(id, user, "messages")
         with backend.call("messages"):
             if for_model:
-                return await _reading.read_for_model(backend, owner, checked, before, comment="messages")
+                return await _reading.read_for_model(
+                    backend, owner, checked, before, dialect, comment="messages"
+                )
             asked = PageRequest(checked, before, after, forwards=after is not None)
-            return await _reading.read_page(backend, owner, asked, comment="messages")
+            page = await _reading.read_page(backend, owner, asked, comment="messages")
+            return page if dialect is None else Page(tuple(said_in(page.items, dialect)), page.cursor)
 
     async def entries(
         self, id: int, *, user: str | Unset = UNSET, after: int | None = None

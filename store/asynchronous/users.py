@@ -247,10 +247,17 @@ class AsyncUserStore:
         before: int | None = None,
         after: int | None = None,
         for_model: bool = False,
+        dialect: str | None = None,
     ) -> Page[Entry]:
         """As :meth:`AsyncConversationStore.messages`."""
         return await self.__store.messages(
-            id, user=self.__user, limit=limit, before=before, after=after, for_model=for_model
+            id,
+            user=self.__user,
+            limit=limit,
+            before=before,
+            after=after,
+            for_model=for_model,
+            dialect=dialect,
         )
 
     async def transcript(self, id: int) -> Transcript:

@@ -19,6 +19,7 @@ from convostore.store.baselines import load
 from convostore.store.codec import decode_u64
 from convostore.store.heads import Head, embedded
 from convostore.store.runs import StoredEntry, blob_references, to_entry
+from convostore.store.saying import shown_to_model
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._blobs import read_blobs
@@ -133,9 +134,15 @@ def read_page(
 
 
 def read_for_model(
-    backend: Backend, owner: Mapping[str, Any], limit: int, before: int | None, *, comment: str
+    backend: Backend,
+    owner: Mapping[str, Any],
+    limit: int,
+    before: int | None,
+    dialect: str | None,
+    *,
+    comment: str,
 ) -> Page[Entry]:
-    """The newest entries as a provider call may be given them.
+    """The newest entries as a provider call may be given them, in their own dialects or in one.
 
     The page begins where no call is cut from its results, so it may hold more than ``limit``; failed and
     unfinished turns are left out. A message that was repaired or made up has the id -1.
@@ -149,11 +156,9 @@ def read_for_model(
         if start > 0 or page.cursor is None:
             break
         width *= 2  # a call may lie further back
-    held = {id(entry.message): entry for entry in entries[start:]}
-    given = pairing.for_model(entries[start:]).messages
-    shown = tuple(held.get(id(message)) or Entry(-1, message) for message in given)
+    shown = shown_to_model(entries[start:], dialect)
     more = start > 0 or page.cursor is not None
-    return Page(shown, entries[start].id if entries and more else None)
+    return Page(tuple(shown), entries[start].id if entries and more else None)
 
 
 def read_delta(

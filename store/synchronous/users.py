@@ -248,10 +248,17 @@ class UserStore:
         before: int | None = None,
         after: int | None = None,
         for_model: bool = False,
+        dialect: str | None = None,
     ) -> Page[Entry]:
         """As :meth:`ConversationStore.messages`."""
         return self.__store.messages(
-            id, user=self.__user, limit=limit, before=before, after=after, for_model=for_model
+            id,
+            user=self.__user,
+            limit=limit,
+            before=before,
+            after=after,
+            for_model=for_model,
+            dialect=dialect,
         )
 
     def transcript(self, id: int) -> Transcript:
