@@ -138,6 +138,11 @@ def conversation_line(head: Head, record: Conversation) -> ConversationLine:
     written = record.to_json_object()
     for name in ("messages", *QUEUES):
         written.pop(name, None)
+    # Anda says null for a number that is none; this format says each as it is.
+    if record.extra is not None:
+        written["extra"] = record.extra
+    for name in ("resources", "artifacts"):
+        written[name] = [item.to_json() for item in getattr(record, name)]
     more = {
         name: to_portable(value)
         for name, value in sorted(head.items())
