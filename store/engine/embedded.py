@@ -14,11 +14,12 @@ from convostore.schemas.errors import UnavailableError
 from convostore.store.engine.folder import EngineFolder
 from convostore.store.engine.locks import FileLock
 from convostore.store.engine.members import become_primary, shut_down, uri_for
-from convostore.store.engine.server import START_SECONDS, launch, listens
+from convostore.store.engine.server import START_SECONDS, is_up, launch, listens
 
 __all__ = ["EmbeddedEngine"]
 
-_JOIN_SECONDS = 30
+# Usually 0.1. When a stranger has the old port and does not answer, mongod itself waits 30 s for it.
+_READY_SECONDS = 120
 _STOP_SECONDS = 60
 _WATCH_SECONDS = 0.5
 
@@ -97,14 +98,16 @@ class EmbeddedEngine:
 
     def _join_or_launch(self) -> str:
         settings = self._files.read_settings()
-        seconds = _JOIN_SECONDS
-        if not self._files.is_served():
-            settings = launch(self._files)
-            seconds = START_SECONDS
-        elif settings is None or not listens(settings.port):
-            raise UnavailableError(f"another mongod uses {self._files.data}: stop it, or name another folder")
+        # A keeper that is there without a server has just been launched, by a process that was killed since.
+        if settings is None or not (self._files.is_kept() and is_up(self._files, settings)):
+            if not self._files.is_served():
+                settings = launch(self._files)
+            elif settings is None or not listens(settings.port):
+                raise UnavailableError(
+                    f"another mongod uses {self._files.data}: stop it, or name another folder"
+                )
         secret = self._files.read_secret()
-        become_primary(settings.port, secret, seconds=seconds)
+        become_primary(settings.port, secret, seconds=_READY_SECONDS)
         return uri_for(settings.port, secret)
 
     def _shut_down(self) -> None:

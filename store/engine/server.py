@@ -21,7 +21,7 @@ from convostore.store.engine.finder import Mongod, find_mongod
 from convostore.store.engine.folder import EngineFolder, Settings
 from convostore.store.engine.members import REPLICA_SET
 
-__all__ = ["CACHE_GIGABYTES", "OPLOG_MEGABYTES", "START_SECONDS", "launch", "listens"]
+__all__ = ["CACHE_GIGABYTES", "OPLOG_MEGABYTES", "START_SECONDS", "is_up", "launch", "listens"]
 
 CACHE_GIGABYTES = 0.25
 """WiredTiger's cache, the smallest that mongod accepts; mongod itself takes about 100 MB more."""
@@ -55,7 +55,7 @@ def launch(folder: EngineFolder) -> Settings:
         folder.begin_log()
         folder.write_settings(settings)
         _run_keeper(folder, settings, mongod)
-        if _is_up(folder, settings):
+        if is_up(folder, settings):
             settings = replace(settings, server=mongod.version)
             folder.write_settings(settings)
             return settings
@@ -63,6 +63,22 @@ def launch(folder: EngineFolder) -> Settings:
         if "Address already in use" not in said:
             raise _explained(folder, said, mongod)
     raise UnavailableError(f"{_PORT_TRIES} ports were taken just before the server started; try again")
+
+
+def is_up(folder: EngineFolder, settings: Settings) -> bool:
+    """Wait until the server that a keeper runs listens, or has ended; whether it listens.
+
+    Raises:
+        UnavailableError: neither within ``START_SECONDS``.
+    """
+    deadline = time.monotonic() + START_SECONDS
+    while not listens(settings.port):
+        if not folder.is_kept():
+            return False
+        if time.monotonic() > deadline:
+            raise UnavailableError(f"no database server within {START_SECONDS} s; see {folder.log}")
+        time.sleep(0.01)
+    return True
 
 
 def listens(port: int) -> bool:
@@ -108,18 +124,6 @@ def _run_keeper(folder: EngineFolder, settings: Settings, mongod: Mongod) -> Non
                 time.sleep(0.01)
         else:
             subprocess.run(arguments, stdin=subprocess.DEVNULL, stdout=printed, stderr=printed)
-
-
-def _is_up(folder: EngineFolder, settings: Settings) -> bool:
-    """Wait until mongod listens, or has ended; whether it listens."""
-    deadline = time.monotonic() + START_SECONDS
-    while not listens(settings.port):
-        if not folder.is_kept():
-            return False
-        if time.monotonic() > deadline:
-            raise UnavailableError(f"no database server within {START_SECONDS} s; see {folder.log}")
-        time.sleep(0.01)
-    return True
 
 
 def _is_free(port: int) -> bool:
