@@ -156,7 +156,8 @@ def command(
     """The query and update of one try. ``seen`` is the head last read, None at the first try.
 
     The query proves that the call was not applied before: its key is in no record of the head, and the
-    records before ``log_start`` were either looked through (``seen``) or cannot hold it.
+    records before ``log_start`` were either looked through (``seen``) or, for a key that the library made,
+    are all older than the call.
     """
     query = dict(owner)
     if seen is not None:
@@ -164,7 +165,9 @@ def command(
         if asked.heavy:
             # Pieces were stored under this structure; the collector raises it before it looks.
             query |= {"lineage": seen["lineage"], "structure": seen["structure"]}
-    elif not asked.own_keys:
+    elif asked.own_keys:
+        query["log_before"] = {"$not": {"$gt": Int64(asked.now)}}
+    else:
         query["log_start"] = 0
     query["log.k"] = {"$ne": asked.keys[0]} if len(asked.keys) == 1 else {"$nin": list(asked.keys)}
     query["embedded_count"] = {"$lt": bounds.hard_count}

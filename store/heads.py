@@ -5,6 +5,7 @@ Beside the record's own members it holds what the store knows of it (``storage.m
 ==================  ====================================================================================
 ``version``         raised by every change of the record; not by seals and queues
 ``revision``        change records ever made; the head's ``log`` holds ``log_start + 1`` to ``revision``
+``log_before``      records up to ``log_start`` are all older than this, ms; absent when there are none
 ``structure``       raised by every update that changes or removes stored entries or touches ``segments``
 ``lineage``         63 random bits, given at creation
 ``next_entry``      the id the next entry gets

@@ -125,6 +125,7 @@ VALIDATORS: Final[dict[str, dict[str, Any]]] = {
                 "segments": {"bsonType": "array"},
                 "log": {"bsonType": "array"},
                 "log_start": _WHOLE,
+                "log_before": _WHOLE,
                 "source": {"bsonType": "object", "required": ["format", "id"]},
             },
         }

@@ -42,17 +42,14 @@ class Bounds:
     segment_count: int = 4096
     merge_width: int = 8
     """Neighbouring segments of one size class that become one."""
-    log_soft: int = 128
-    """Change records in the head from which the older ones are sealed."""
+    log_soft: int = 64
+    """Change records in the head from which the older ones are sealed. Each makes every append dearer, nearly
+    as much as a message does."""
     log_bytes: int = 32 * KIB
-    log_keep: int = 64
-    log_hard: int = 512
-    """Change records in the head from which even records younger than ``log_age_ms`` are sealed."""
+    log_keep: int = 32
     log_hard_bytes: int = 2 * MIB
     """Bytes of change records in the head from which all but the newest ``log_heavy_keep`` are sealed."""
     log_heavy_keep: int = 8
-    log_age_ms: int = 60_000
-    """A record stays in the head this long, so that a late original meets its key there."""
 
 
 class Limits:

@@ -52,7 +52,7 @@ _FOLLOWS: Final = frozenset(
 )
 """Where messages lie, and sums: made anew where a conversation is restored."""
 
-_LOG: Final = frozenset(("log", "log_start"))
+_LOG: Final = frozenset(("log", "log_start", "log_before"))
 _LEASES: Final = frozenset(("taken", "taken_bytes", "owner", "fence", "lease", *QUEUES.values()))
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "change_document",
     "log_cut",
     "message_cut",
+    "records_before",
     "records_to_seal",
     "replace_manifest",
     "run_to_seal",
@@ -49,6 +50,7 @@ SEALABLE: Final = {
 """What a seal reads of the head."""
 
 _END: Final = 2**30
+_DAY_MS: Final = 86_400_000
 _CHANGE_BYTES: Final = 4 * 1024 * 1024  # the keys in them are in the document twice
 
 
@@ -89,7 +91,7 @@ def replace_manifest(
     return query, {"$set": {"segments": list(manifest)}, "$inc": {"structure": 1}}
 
 
-def records_to_seal(head: Head, now: int, bounds: Bounds) -> list[history.Record]:
+def records_to_seal(head: Head, bounds: Bounds) -> list[history.Record]:
     """The older change records of the head, when there are enough of them."""
     log: list[history.Record] = head["log"]
     held = document_size({"log": log})
@@ -98,9 +100,6 @@ def records_to_seal(head: Head, now: int, bounds: Bounds) -> list[history.Record
     count = len(log) - bounds.log_keep
     if held > bounds.log_hard_bytes:
         count = len(log) - bounds.log_heavy_keep
-    elif len(log) < bounds.log_hard:
-        young = next((at for at, row in enumerate(log) if row["at"] > now - bounds.log_age_ms), len(log))
-        count = min(count, young)
     chosen: list[history.Record] = []
     size = 0
     for record in log[: max(count, 0)]:
@@ -151,8 +150,24 @@ def sealed_at_birth(
     return documents, rest
 
 
-def log_cut(owner: Mapping[str, Any], head: Head, to: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Take the records up to revision ``to``, which are stored in ``changes``, out of the head."""
+def log_cut(
+    owner: Mapping[str, Any], head: Head, records: Sequence[history.Record], now: int
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Take the oldest records, which are stored in ``changes``, out of the head."""
     query = {**owner, "lineage": head["lineage"], "log_start": head["log_start"]}
-    count = to - int(head["log_start"])
-    return query, [{"$set": {"log": {"$slice": ["$log", count, _END]}, "log_start": Int64(to)}}]
+    cut = {
+        "log": {"$slice": ["$log", len(records), _END]},
+        "log_start": Int64(head["log_start"] + len(records)),
+        "log_before": {"$max": ["$log_before", records_before(records, now)]},
+    }
+    return query, [{"$set": cut}]
+
+
+def records_before(records: Sequence[history.Record], now: int) -> Int64:
+    """The time, in ms, before which all of these records were made, by the clocks of their writers.
+
+    Of a call made then or later none of them can be: its record has its own time. A time that is more than
+    a day ahead comes from a source, not from a writer, and does not count.
+    """
+    times = [int(record["at"]) + 1 for record in records]
+    return Int64(max((time for time in times if time <= now + _DAY_MS), default=0))

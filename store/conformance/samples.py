@@ -27,7 +27,6 @@ BOUNDS: Final = Bounds(
     merge_width=3,
     log_soft=10,
     log_keep=4,
-    log_age_ms=0,
 )
 """Bounds at which a dozen messages do what a thousand do at the usual ones."""
 

@@ -156,18 +156,17 @@ def merge(backend: Backend, owner: Mapping[str, Any], head: Head) -> bool:
 
 def seal_log(backend: Backend, owner: Mapping[str, Any], head: Head) -> bool:
     """Move older change records into ``changes``; whether this call did."""
-    records = sealing.records_to_seal(head, backend.now(), backend.bounds)
+    records = sealing.records_to_seal(head, backend.bounds)
     if not records:
         return False
     document = sealing.change_document(owner["_id"], head, records)
-    to = int(document["to"])
     try:
         backend.insert_new("changes", document, comment="seal")
     except DuplicateKeyError:
         # Another sealer of these revisions, who died before the cut: the same records, perhaps fewer or more.
-        held = backend.find_one("changes", {"_id": document["_id"]}, {"to": 1}, comment="seal")
+        held = backend.find_one("changes", {"_id": document["_id"]}, {"recs": 1}, comment="seal")
         if held is None:
             return False
-        to = int(held["to"])
-    query, update = sealing.log_cut(owner, head, to)
+        records = held["recs"]
+    query, update = sealing.log_cut(owner, head, records, backend.now())
     return backend.update_once("conversations", query, update, comment="seal")
