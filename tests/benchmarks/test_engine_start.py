@@ -25,7 +25,5 @@ def test_start_and_join(tmp_path: Path, figures: Figures) -> None:
     alone = interleaved({"start and stop": start_and_stop}, 3)["start and stop"]
     with EmbeddedEngine(folder):
         joined = interleaved({"join": start_and_stop}, 5)["join"]
-    figures.add(
-        Figure("embedded: start and stop, with data", "embedded", alone.median, "s", at_most=3)
-    )
+    figures.add(Figure("embedded: start and stop, with data", "embedded", alone.median, "s", at_most=3))
     figures.add(Figure("embedded: join and leave a running server", "embedded", joined.median, "s"))
