@@ -137,6 +137,7 @@ async def _renewed(
         owner["_id"], {**facts, "next_entry": moment.next_entry}, records, backend.bounds
     )
     await backend.insert_own("changes", sealed, comment=_CALL)
+    older_records = records[: len(records) - len(log)]
     sets: dict[str, Any] = {
         "lineage": Int64(facts["lineage"]),
         "segments": items,
@@ -144,7 +145,8 @@ async def _renewed(
         "embedded_count": len(run),
         "embedded_bytes": Int64(entries_size(run)),
         "log": log,
-        "log_start": Int64(len(records) - len(log)),
+        "log_start": Int64(len(older_records)),
+        "log_before": sealing.records_before(older_records, backend.now()),
     }
     sets |= await _attachments(backend, owner, head, facts)
     asides = {id: _aside(aside, rewriter) for id, aside in moment.asides.items()}
