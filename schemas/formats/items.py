@@ -1,4 +1,4 @@
-"""What a reader of a foreign format gives: conversations, and what it refused. Pure data."""
+"""What a reader of a foreign format gives: conversations, their branches, what it refused. Pure data."""
 
 from __future__ import annotations
 
@@ -9,8 +9,21 @@ from convostore.schemas.authors import Author
 from convostore.schemas.conversations import Conversation, ConversationDelta
 from convostore.schemas.entries import Source
 from convostore.schemas.json_values import JSON
+from convostore.schemas.resources import Resource
+from convostore.schemas.usage import Usage
 
-__all__ = ["Facts", "Found", "Imported", "ImportedDelta", "Noticed", "Position", "ReadOptions", "Refused"]
+__all__ = [
+    "Branch",
+    "Facts",
+    "Found",
+    "Imported",
+    "ImportedDelta",
+    "Noticed",
+    "Origin",
+    "Position",
+    "ReadOptions",
+    "Refused",
+]
 
 Position = int | str
 """Where in the input: a line number (from 1), or an index or a path in a document (``.result[3]``)."""
@@ -47,11 +60,15 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """One piece of the input that was not taken, with the reason; ``id`` is its own, if it could be read."""
+    """One piece of the input that was not taken, with the reason; ``id`` is its own, if it could be read.
+
+    ``skipped`` says that nothing is wrong with it: it holds no conversation.
+    """
 
     position: Position
     reason: str
     id: str | None = None
+    skipped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +82,50 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a line of messages leaves another one, of the same user and format.
+
+    Its first ``after`` messages are those of the conversation with the source id ``id``: positions count all
+    messages of that one, what it has from its own origin included. 0 means that it begins by itself.
+    """
+
+    id: str
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A line of messages beside the active one: what it has of its own, and where it leaves.
+
+    To be stored as a fork of ``origin``, exactly there, with ``messages`` appended; with ``origin.after`` 0
+    as a conversation that copies nothing. ``source.id`` is made of the conversation's and of the first own
+    message's, so that it stays when the branch grows; ``source.sha256`` covers the own messages.
+    ``messages`` is never empty, ``entries`` runs parallel to it. ``resources`` and ``usage`` are those of
+    the own messages, ``unknown`` what else the source says of the branch.
+    """
+
+    source: Source
+    origin: Origin
+    messages: Sequence[JSON]
+    entries: Sequence[Facts]
+    resources: Sequence[Resource] = ()
+    usage: Usage = field(default_factory=Usage)
+    unknown: Mapping[str, JSON] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Imported:
     """One conversation of a source, ready to be stored.
 
     ``conversation`` has the id of the source, 0 where it has none; ``created_at`` and ``updated_at`` are
     0 where the source gives none. ``entries`` runs parallel to its messages; None when nothing is known
-    of any of them. ``unknown`` holds members of the source that the record has no name for. ``notes`` say
-    what was converted.
+    of any of them. ``unknown`` holds members of the source that the record has no name for. ``states`` names
+    the members of the record that the source says something of. ``notes`` say what was converted. ``size`` is
+    about that of its JSON, in bytes.
+
+    The messages are those of the active branch, whole. ``branches`` are the others, each after the one that
+    it leaves. ``origin`` is given when the conversation itself goes on from another one that was read before
+    from the same input; what it has from there is in its messages as well, and not in its usage.
     """
 
     position: Position
@@ -82,6 +136,8 @@ class Imported:
     states: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     size: int = 0
+    branches: tuple[Branch, ...] = ()
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
