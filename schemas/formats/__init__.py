@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from convostore.schemas.errors import ImportFormatError
-from convostore.schemas.formats import anda, canonical, openai_chat
+from convostore.schemas.formats import anda, canonical, chatgpt, openai_chat
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.cbor_input import looks_like_cbor, peek_cbor
 from convostore.schemas.formats.items import (
+    Branch,
     Facts,
     Imported,
     ImportedDelta,
     Noticed,
+    Origin,
     Position,
     ReadOptions,
     Refused,
@@ -26,6 +28,7 @@ from convostore.schemas.formats.json_layout import json_values, peek_value
 
 __all__ = [
     "FORMATS",
+    "Branch",
     "ByteInput",
     "Facts",
     "Format",
@@ -33,6 +36,7 @@ __all__ = [
     "ImportedDelta",
     "Item",
     "Noticed",
+    "Origin",
     "Position",
     "ReadOptions",
     "Refused",
@@ -74,6 +78,7 @@ FORMATS: dict[str, Format] = {
         Format(canonical.FORMAT, "Convostore's own, with everything", True, _is_canonical, None),
         Format(anda.NAME, "Anda records, JSON or CBOR", True, anda.fits, anda.read),
         Format(openai_chat.NAME, "OpenAI chat JSON Lines", False, openai_chat.fits, _read_openai),
+        Format(chatgpt.NAME, "ChatGPT conversations.json", False, chatgpt.fits, chatgpt.read),
     )
 }
 

@@ -1,0 +1,154 @@
+"""ChatGPT's ``conversations.json``: an array of conversations, each a tree of messages. Pure.
+
+Read as well: one conversation by itself, one a line, and trees whose nodes come in a list. The branch that
+``current_node`` ends is the conversation; without a usable one that of the newest leaf. Hidden messages are
+messages. An entry without a ``mapping``, as newer archives have some, holds no messages and is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from convostore.schemas.formats.byte_input import ByteInput
+from convostore.schemas.formats.chatgpt_messages import chatgpt_piece
+from convostore.schemas.formats.foreign import (
+    Draft,
+    Item,
+    Sources,
+    first_id,
+    holds,
+    remark_tree,
+    told,
+    unwrapped,
+)
+from convostore.schemas.formats.items import Found, ReadOptions, Refused
+from convostore.schemas.formats.json_layout import json_values
+from convostore.schemas.formats.moments import Moments
+from convostore.schemas.formats.parts import Piece, odd_piece, rest_of
+from convostore.schemas.formats.remarks import Remarks
+from convostore.schemas.formats.trees import Forest, Node
+from convostore.schemas.json_values import JSON, dump_text
+
+__all__ = ["NAME", "fits", "read"]
+
+NAME = "chatgpt"
+
+_SIGNS = frozenset(
+    {
+        "async_status",
+        "conversation_id",
+        "conversation_template_id",
+        "current_node",
+        "default_model_slug",
+        "gizmo_id",
+        "moderation_results",
+        "plugin_ids",
+        "safe_urls",
+    }
+)
+
+
+def fits(value: JSON) -> bool:
+    """Whether the value looks like what this format holds."""
+    return holds(value, _is_conversation)
+
+
+def _is_conversation(value: JSON) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    nodes = list(_nodes(value.get("mapping")).values())[:3]
+    if any(isinstance(node, Mapping) and {"message", "parent", "children"} & node.keys() for node in nodes):
+        return True
+    return len(_SIGNS & value.keys()) > 1
+
+
+def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
+    """The conversations in the input, in the memory that the largest needs.
+
+    Raises:
+        InvalidRecordError: ``options.user`` is missing or no valid id.
+
+    """
+    sources = Sources(NAME, options, names_user=False)
+    values = unwrapped(json_values(source), _is_conversation)
+    return sources.each(values, lambda found: [_conversation(found, sources)])
+
+
+def _nodes(mapping: JSON) -> Mapping[str, JSON]:
+    if isinstance(mapping, list):
+        return {first_id(node, "id") or f"[{place}]": node for place, node in enumerate(mapping)}
+    return mapping if isinstance(mapping, Mapping) else {}
+
+
+def _conversation(found: Found, sources: Sources) -> Item:
+    value = found.value
+    if not isinstance(value, Mapping):
+        return Refused(found.position, f"no conversation but a value of {type(value).__name__}")
+    id = first_id(value, "conversation_id", "id")
+    if not isinstance(value.get("mapping"), (Mapping, list)):
+        return Refused(found.position, "it has no mapping, so no messages", id, skipped=True)
+    remarks = Remarks()
+    moments = Moments(remarks, "seconds")
+    nodes = _nodes(value["mapping"])
+    pieces = {id: _piece(node, moments, remarks) for id, node in nodes.items()}
+    forest = Forest(_links(nodes, pieces))
+    leaf = value.get("current_node")
+    if not isinstance(leaf, str) or leaf not in nodes or not any(pieces[step] for step in forest.path(leaf)):
+        if leaf is not None:
+            remarks.add("current nodes that lead to no message; the newest leaf is taken", leaf)
+        leaf = forest.newest_leaf()
+    remark_tree(forest, remarks)
+    content = dump_text(value)
+    return Draft(
+        user=sources.owner(),
+        source=sources.source(id, content),
+        lines=told(
+            forest.lines([leaf] if leaf is not None else []), lambda id: pieces[id] or odd_piece(None)
+        ),
+        size=len(content),
+        title=value.get("title"),
+        created=[moments.read(value.get("create_time"))],
+        updated=[moments.read(value.get("update_time"))],
+        unknown=rest_of(value, "title", "mapping"),
+        notes=(*found.notes, *remarks.lines()),
+    ).imported(found.position, sources)
+
+
+def _piece(node: JSON, moments: Moments, remarks: Remarks) -> Piece | None:
+    """The message of a node; None when it only links others."""
+    if not isinstance(node, Mapping):
+        if node is None:
+            return None
+        remarks.add("nodes that are no objects are kept as they are", node)
+        return odd_piece(node)
+    message = node.get("message")
+    if message is None:
+        return None
+    if not isinstance(message, Mapping):
+        remarks.add("messages that are no objects are kept as they are", message)
+        return odd_piece(message)
+    beside = rest_of(node, "message", "parent", "children", "id")
+    if node.get("id") != message.get("id"):
+        beside["id"] = node.get("id")
+    return chatgpt_piece(message, beside, moments)
+
+
+def _links(nodes: Mapping[str, JSON], pieces: Mapping[str, Piece | None]) -> dict[str, Node]:
+    parents: dict[str, str] = {}
+    if not any(isinstance(node, Mapping) and "parent" in node for node in nodes.values()):
+        # Only where no node names its parent are the lists of children believed.
+        for id, node in nodes.items():
+            children = node.get("children") if isinstance(node, Mapping) else None
+            for child in children if isinstance(children, list) else ():
+                if isinstance(child, str):
+                    parents.setdefault(child, id)
+    found = {}
+    for id, node in nodes.items():
+        parent = node.get("parent") if isinstance(node, Mapping) else None
+        piece = pieces[id]
+        found[id] = Node(
+            parent=parent if isinstance(parent, str) else parents.get(id),
+            made=piece.made if piece is not None else None,
+            is_message=piece is not None,
+        )
+    return found

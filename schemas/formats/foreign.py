@@ -1,0 +1,300 @@
+"""What the readers of foreign conversations share: owners, identities, putting lines together. Pure.
+
+A reader turns one value of its input into :class:`Told` lines of :class:`~.parts.Piece`; this puts them
+together. Whatever a value holds, one conversation or one refusal comes of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from pydantic import ValidationError
+
+from convostore.schemas.conversations import Conversation, ConversationStatus
+from convostore.schemas.entries import Source
+from convostore.schemas.errors import ConvostoreError, InvalidRecordError
+from convostore.schemas.field_types import as_invalid_record
+from convostore.schemas.formats.items import (
+    Branch,
+    Facts,
+    Found,
+    Imported,
+    Noticed,
+    Origin,
+    ReadOptions,
+    Refused,
+)
+from convostore.schemas.formats.parts import Piece
+from convostore.schemas.formats.remarks import Remarks
+from convostore.schemas.formats.trees import Forest, Line
+from convostore.schemas.identifiers import check_text, check_user
+from convostore.schemas.json_values import JSON, MAX_DEPTH, dump_text
+from convostore.schemas.resources import Resource
+from convostore.schemas.usage import Usage
+
+__all__ = ["Draft", "Item", "Sources", "Told", "first_id", "holds", "remark_tree", "told", "unwrapped"]
+
+Item: TypeAlias = Imported | Noticed | Refused
+"""What these readers give."""
+
+_LONGEST_ID = 256
+
+
+class Sources:
+    """Whose the conversations of one input are, and by what they are known again."""
+
+    def __init__(self, format: str, options: ReadOptions, *, names_user: bool) -> None:
+        """``names_user`` says whether the format's own conversations do.
+
+        Raises:
+            InvalidRecordError: ``options.user`` is given and no valid id, or missing where nothing else says.
+
+        """
+        if options.user is not None:
+            check_user(options.user)
+        elif not names_user:
+            reason = f"the {format} format names no user; say whose the conversations are"
+            raise InvalidRecordError("user", reason)
+        self.format = format
+        self._options = options
+        self._seen: dict[int, int] = {}
+
+    def owner(self, *named: JSON) -> str:
+        """The user given for the input, else the first that the conversation names.
+
+        Raises:
+            InvalidRecordError: there is none.
+
+        """
+        if self._options.user is not None:
+            return self._options.user
+        for name in named:
+            try:
+                return check_user(name)
+            except ConvostoreError:
+                continue
+        raise InvalidRecordError("user", "it names no user; say whose the conversations are")
+
+    def source(self, id: str | None, content: str) -> Source:
+        """The identity: the source's own id, else its SHA-256, with ``#2`` for the second of the same."""
+        hash = _sha256(content)
+        if id is None:
+            key = int(hash[:16], 16)
+            self._seen[key] = count = self._seen.get(key, 0) + 1
+            id = f"sha256:{hash}" + (f"#{count}" if count > 1 else "")
+        return Source(self.format, _fitting(id), self._options.file, hash)
+
+    def branch(self, of: str, key: str, content: str) -> Source:
+        """The identity of a branch that begins with the message ``key`` of the conversation ``of``."""
+        return Source(self.format, _fitting(f"{of}/{key}"), self._options.file, _sha256(content))
+
+    def each(
+        self, values: Iterable[Found | Refused], read: Callable[[Found], Iterable[Item]]
+    ) -> Iterator[Item]:
+        """What ``read`` makes of each value, and a refusal of one that it cannot take."""
+        for found in values:
+            if isinstance(found, Refused):
+                yield found
+                continue
+            try:
+                yield from read(found)
+            except ConvostoreError as error:
+                yield Refused(found.position, str(error), first_id(found.value))
+            except ValidationError as error:
+                yield Refused(found.position, str(as_invalid_record(error)), first_id(found.value))
+            except RecursionError:
+                reason = f"nested too deeply; at most {MAX_DEPTH} levels"
+                yield Refused(found.position, reason, first_id(found.value))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _fitting(id: str) -> str:
+    """The id, or in the place of one that no index could hold its hash."""
+    try:
+        fits = len(check_text(id, "id")) <= _LONGEST_ID and "\0" not in id
+    except InvalidRecordError:
+        fits = False
+    return id if fits else f"sha256:{hashlib.sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def first_id(value: JSON, *names: str) -> str | None:
+    """The first of the members that is an id: text that is not empty, a whole number, or an ObjectId."""
+    if not isinstance(value, Mapping):
+        return None
+    for name in names or ("id", "uuid", "_id", "conversation_id", "conversationId"):
+        id = value.get(name)
+        if isinstance(id, Mapping) and set(id) == {"$oid"}:
+            id = id["$oid"]
+        if type(id) is int:
+            return str(id)
+        if isinstance(id, str) and id:
+            return id
+    return None
+
+
+WRAPPERS = ("conversations", "chats", "data")
+"""Members under which a list of conversations may lie, when an object stands around it."""
+
+
+def _wrapper(value: JSON) -> str | None:
+    if not isinstance(value, Mapping):
+        return None
+    for name in WRAPPERS:
+        items = value.get(name)
+        if isinstance(items, list) and any(isinstance(item, dict) for item in items):
+            return name
+    return None
+
+
+def holds(value: JSON, is_one: Callable[[JSON], bool]) -> bool:
+    """Whether the value is a conversation, or a list or an object around one, judged by its beginning."""
+    if is_one(value):
+        return True
+    name = _wrapper(value)
+    items = value if isinstance(value, list) else [] if name is None else value[name]
+    return any(map(is_one, items[:3]))
+
+
+def unwrapped(values: Iterable[Found | Refused], is_one: Callable[[JSON], bool]) -> Iterator[Found | Refused]:
+    """The values, those in a list or in an object around one by one."""
+    for found in values:
+        if isinstance(found, Refused):
+            yield found
+            continue
+        value, path = found.value, ""
+        name = None if is_one(value) else _wrapper(value)
+        if name is not None:
+            value, path = value[name], f".{name}"
+        if not isinstance(value, list):
+            yield found
+            continue
+        for place, item in enumerate(value):
+            yield Found(f"{found.position}{path}[{place}]", item, found.notes if place == 0 else ())
+
+
+@dataclass(slots=True)
+class Told:
+    """A line of messages: ``key`` is the id of its first own one, the rest is that of a ``trees.Line``."""
+
+    key: str
+    parent: int | None
+    after: int
+    pieces: list[Piece]
+    unknown: Mapping[str, JSON] = field(default_factory=dict)
+
+
+def told(lines: Iterable[Line], pieces: Callable[[str], Piece]) -> list[Told]:
+    """The lines with their messages converted."""
+    return [
+        Told(line.own[0] if line.own else "", line.parent, line.after, [pieces(id) for id in line.own])
+        for line in lines
+    ]
+
+
+def remark_tree(forest: Forest, remarks: Remarks) -> None:
+    """Say what of the links between messages was not as it should be."""
+    for id in forest.orphans:
+        remarks.add("messages whose parent is not in the source begin a line of their own", id)
+    for id in forest.circles:
+        remarks.add("circles of parents were cut", id)
+
+
+@dataclass(slots=True)
+class Draft:
+    """A conversation that is being read; the first of ``lines`` is the active one, and begins by itself."""
+
+    user: str
+    source: Source
+    lines: list[Told]
+    size: int
+    title: JSON = None
+    created: Sequence[int | None] = ()
+    updated: Sequence[int | None] = ()
+    usage: Usage | None = None
+    unknown: Mapping[str, JSON] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    states: frozenset[str] = frozenset({"messages"})
+
+    def imported(self, position: int | str, sources: Sources) -> Imported:
+        """The conversation.
+
+        ``created_at`` is the earliest time that the source gives, of its messages or of itself,
+        ``updated_at`` the latest; both are 0 when it gives none.
+        """
+        active, *others = self.lines or [Told("", None, 0, [])]
+        own = [piece.made for line in self.lines for piece in line.pieces]
+        times = [made for made in (*own, *self.created, *self.updated) if made is not None]
+        resources = _resources(active.pieces)
+        has_title = isinstance(self.title, str) and self.title != ""
+        usage = self.usage if self.usage is not None else _usage(active.pieces)
+        stated = {"extra": has_title, "resources": bool(resources), "usage": usage != Usage()}
+        record = Conversation(
+            user=self.user,
+            messages=[piece.message for piece in active.pieces],
+            resources=resources,
+            status=ConversationStatus.COMPLETED,
+            usage=usage,
+            extra={"title": self.title} if has_title else None,
+            created_at=min(times, default=0),
+            updated_at=max(times, default=0),
+        )
+        return Imported(
+            position=position,
+            conversation=record,
+            source=self.source,
+            entries=_facts(active.pieces),
+            unknown=self.unknown
+            if has_title or self.title is None
+            else {"title": self.title, **self.unknown},
+            states=self.states | {name for name, is_stated in stated.items() if is_stated},
+            notes=self.notes,
+            size=self.size,
+            branches=self._branches(others, sources),
+        )
+
+    def _branches(self, others: Sequence[Told], sources: Sources) -> tuple[Branch, ...]:
+        ids = [self.source.id]
+        found = []
+        for line in others:
+            messages = [piece.message for piece in line.pieces]
+            source = sources.branch(self.source.id, line.key, dump_text(messages))
+            ids.append(source.id)
+            found.append(
+                Branch(
+                    source=source,
+                    origin=Origin(ids[line.parent or 0], line.after),
+                    messages=messages,
+                    entries=_facts(line.pieces),
+                    resources=_resources(line.pieces),
+                    usage=_usage(line.pieces),
+                    unknown=line.unknown,
+                )
+            )
+        return tuple(found)
+
+
+def _facts(pieces: Sequence[Piece]) -> list[Facts]:
+    return [Facts(piece.made, dialect=piece.dialect) for piece in pieces]
+
+
+def _resources(pieces: Sequence[Piece]) -> list[Resource]:
+    """The resources of the messages, each address once."""
+    found: dict[Any, Resource] = {}
+    for piece in pieces:
+        for resource in piece.resources:
+            found.setdefault(resource.uri or id(resource), resource)
+    return list(found.values())
+
+
+def _usage(pieces: Sequence[Piece]) -> Usage:
+    total = Usage()
+    for piece in pieces:
+        if piece.usage is not None:
+            total.accumulate(piece.usage)
+    return total
