@@ -84,7 +84,7 @@ def test_the_session_shown_is_what_the_command_line_prints(folder: Path) -> None
 
 def test_the_two_commands_are_what_continuous_integration_runs() -> None:
     commands = of_kind("")[0].split("\n")[:2]
-    script = (ROOT / ".ci" / "run").read_text("utf-8")
+    script = (ROOT / "scripts" / "ci.py").read_text("utf-8")
     for command in commands:
         assert command.startswith("python3 scripts/try.py ")
         assert command.split()[-1] in script
