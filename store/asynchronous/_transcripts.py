@@ -25,6 +25,7 @@ from convostore.store.asynchronous._history import (
     removed_by,
     revision_before,
 )
+from convostore.store.asynchronous._records import has_record
 from convostore.store.asynchronous._sealing import keep_house
 from convostore.store.asynchronous._splicing import gave_up, splice
 from convostore.store.codec import decode_u64, document_size
@@ -94,12 +95,13 @@ async def save(backend: AsyncBackend, owner: Mapping[str, Any], transcript: Tran
     unsaved = transcript.unsaved()
     key = backend.key()
     keys = [key, *(backend.key() for _ in unsaved[1:])]
+    doubted = False
     for attempt in backend.attempts():
         head, moment = await present(backend, owner, comment="save_transcript")
         lineage, revision = int(head["lineage"]), int(head["revision"])
-        if history.find_record(head["log"], [key]) is not None:
-            transcript.take_unsaved()
-            transcript.continue_log(lineage, revision)
+        if doubted and await has_record(backend, owner, head, key, comment="save_transcript"):
+            # Others may have gone on since: it continues the log where its own records end.
+            _settle(transcript, head, transcript.revision())
             return Saved(int(head["version"]), ("messages",))
         if not transcript.continues(lineage, revision):
             raise ConflictError(
@@ -119,13 +121,19 @@ async def save(backend: AsyncBackend, owner: Mapping[str, Any], transcript: Tran
         except Unclear:
             if backend.is_last(attempt):
                 raise
-            version = None
+            version, doubted = None, True
         if version is not None:
-            transcript.take_unsaved()
-            transcript.continue_log(lineage, revision + len(folded.records))
+            _settle(transcript, head, revision + len(folded.records))
             return Saved(version, ("messages",))
         await _pace.pause(attempt)
     raise gave_up("save_transcript")
+
+
+def _settle(transcript: Transcript, head: Head, changes: int) -> None:
+    """Let the transcript, all of it being stored, continue the conversation's log."""
+    transcript.take_unsaved()
+    transcript.continue_log(int(head["lineage"]), changes)
+    transcript.stored_as = (decode_u64(head["_id"]), head["user"])
 
 
 async def write(
@@ -252,9 +260,10 @@ async def redo(backend: AsyncBackend, owner: Mapping[str, Any]) -> Saved:
 async def _turn_back(backend: AsyncBackend, owner: Mapping[str, Any], call: str) -> Saved:
     find = timeline.find_undo if call == "undo" else timeline.find_redo
     key = backend.key()
+    doubted = False
     for attempt in backend.attempts():
         head, moment = await present(backend, owner, comment=call)
-        if history.find_record(head["log"], [key]) is not None:
+        if doubted and await has_record(backend, owner, head, key, comment=call):
             return Saved(int(head["version"]), ("messages",))
         number, record = await _found(backend, owner, head, find, call)
         after = moment.copy()
@@ -270,7 +279,7 @@ async def _turn_back(backend: AsyncBackend, owner: Mapping[str, Any], call: str)
         except Unclear:
             if backend.is_last(attempt):
                 raise
-            version = None
+            version, doubted = None, True
         if version is not None:
             return Saved(version, ("messages",))
         await _pace.pause(attempt)

@@ -32,6 +32,7 @@ from convostore.store.synchronous._history import (
     removed_by,
     revision_before,
 )
+from convostore.store.synchronous._records import has_record
 from convostore.store.synchronous._sealing import keep_house
 from convostore.store.synchronous._splicing import gave_up, splice
 from convostore.store.timeline import Moment, aside_fields
@@ -91,12 +92,13 @@ def save(backend: Backend, owner: Mapping[str, Any], transcript: Transcript) -> 
     unsaved = transcript.unsaved()
     key = backend.key()
     keys = [key, *(backend.key() for _ in unsaved[1:])]
+    doubted = False
     for attempt in backend.attempts():
         head, moment = present(backend, owner, comment="save_transcript")
         lineage, revision = int(head["lineage"]), int(head["revision"])
-        if history.find_record(head["log"], [key]) is not None:
-            transcript.take_unsaved()
-            transcript.continue_log(lineage, revision)
+        if doubted and has_record(backend, owner, head, key, comment="save_transcript"):
+            # Others may have gone on since: it continues the log where its own records end.
+            _settle(transcript, head, transcript.revision())
             return Saved(int(head["version"]), ("messages",))
         if not transcript.continues(lineage, revision):
             raise ConflictError(
@@ -116,13 +118,19 @@ def save(backend: Backend, owner: Mapping[str, Any], transcript: Transcript) -> 
         except Unclear:
             if backend.is_last(attempt):
                 raise
-            version = None
+            version, doubted = None, True
         if version is not None:
-            transcript.take_unsaved()
-            transcript.continue_log(lineage, revision + len(folded.records))
+            _settle(transcript, head, revision + len(folded.records))
             return Saved(version, ("messages",))
         _pace.pause(attempt)
     raise gave_up("save_transcript")
+
+
+def _settle(transcript: Transcript, head: Head, changes: int) -> None:
+    """Let the transcript, all of it being stored, continue the conversation's log."""
+    transcript.take_unsaved()
+    transcript.continue_log(int(head["lineage"]), changes)
+    transcript.stored_as = (decode_u64(head["_id"]), head["user"])
 
 
 def write(
@@ -249,9 +257,10 @@ def redo(backend: Backend, owner: Mapping[str, Any]) -> Saved:
 def _turn_back(backend: Backend, owner: Mapping[str, Any], call: str) -> Saved:
     find = timeline.find_undo if call == "undo" else timeline.find_redo
     key = backend.key()
+    doubted = False
     for attempt in backend.attempts():
         head, moment = present(backend, owner, comment=call)
-        if history.find_record(head["log"], [key]) is not None:
+        if doubted and has_record(backend, owner, head, key, comment=call):
             return Saved(int(head["version"]), ("messages",))
         number, record = _found(backend, owner, head, find, call)
         after = moment.copy()
@@ -267,7 +276,7 @@ def _turn_back(backend: Backend, owner: Mapping[str, Any], call: str) -> Saved:
         except Unclear:
             if backend.is_last(attempt):
                 raise
-            version = None
+            version, doubted = None, True
         if version is not None:
             return Saved(version, ("messages",))
         _pace.pause(attempt)
