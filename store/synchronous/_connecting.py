@@ -58,7 +58,11 @@ class Connection:
         if self._backend is None:
             with self._lock:
                 if self._backend is None:
-                    self._backend = self._open()
+                    try:
+                        self._backend = self._open()
+                    except BaseException:
+                        self.close()
+                        raise
         return self._backend
 
     def _open(self) -> Backend:
@@ -66,13 +70,17 @@ class Connection:
         with faults.translated("connect"):
             options: dict[str, Any] = {"driver": DriverInfo("convostore", version("convostore"))}
             if self._timeout is not None:
-                options["serverSelectionTimeoutMS"] = max(1, int(self._timeout * 1000))
-                options["connectTimeoutMS"] = max(1, int(self._timeout * 1000))
+                for name in ("serverSelectionTimeoutMS", "connectTimeoutMS"):
+                    # What the URI says holds: an argument would win over it.
+                    if name.lower() not in uri.lower():
+                        options[name] = max(1, int(self._timeout * 1000))
             self._client = MongoClient(uri, uuidRepresentation="standard", **options)
             try:
                 database = self._client.get_default_database(_DATABASE)
             except ConfigurationError:
                 database = self._client[_DATABASE]
+            # Within a call its timeout would count for finding a server, not that of the URI.
+            _pace.settle(self._client.admin.command("ping"))
         return Backend(
             database, prefix=self._prefix, clock=self._clock, timeout=self._timeout, bounds=self._bounds
         )
