@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from convostore.schemas.errors import ImportFormatError
-from convostore.schemas.formats import anda, canonical, chatgpt, openai_chat
+from convostore.schemas.formats import anda, canonical, chatgpt, claude_ai, openai_chat
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.cbor_input import looks_like_cbor, peek_cbor
 from convostore.schemas.formats.items import (
@@ -79,6 +79,7 @@ FORMATS: dict[str, Format] = {
         Format(anda.NAME, "Anda records, JSON or CBOR", True, anda.fits, anda.read),
         Format(openai_chat.NAME, "OpenAI chat JSON Lines", False, openai_chat.fits, _read_openai),
         Format(chatgpt.NAME, "ChatGPT conversations.json", False, chatgpt.fits, chatgpt.read),
+        Format(claude_ai.NAME, "claude.ai export", True, claude_ai.fits, claude_ai.read),
     )
 }
 

@@ -106,7 +106,7 @@ def _conversation(found: Found, sources: Sources) -> Item:
             forest.lines([leaf] if leaf is not None else []), lambda id: pieces[id] or odd_piece(None)
         ),
         size=len(content),
-        title=value.get("title"),
+        title=("title", value.get("title")),
         created=[moments.read(value.get("create_time"))],
         updated=[moments.read(value.get("update_time"))],
         unknown=rest_of(value, "title", "mapping"),

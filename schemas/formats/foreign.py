@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from pydantic import ValidationError
 
@@ -207,13 +207,16 @@ def remark_tree(forest: Forest, remarks: Remarks) -> None:
 
 @dataclass(slots=True)
 class Draft:
-    """A conversation that is being read; the first of ``lines`` is the active one, and begins by itself."""
+    """A conversation that is being read; the first of ``lines`` is the active one, and begins by itself.
+
+    ``title`` is the source's member for it, with what that holds: text becomes ``extra.title``.
+    """
 
     user: str
     source: Source
     lines: list[Told]
     size: int
-    title: JSON = None
+    title: tuple[str, JSON] = ("title", None)
     created: Sequence[int | None] = ()
     updated: Sequence[int | None] = ()
     usage: Usage | None = None
@@ -231,7 +234,8 @@ class Draft:
         own = [piece.made for line in self.lines for piece in line.pieces]
         times = [made for made in (*own, *self.created, *self.updated) if made is not None]
         resources = _resources(active.pieces)
-        has_title = isinstance(self.title, str) and self.title != ""
+        name, title = self.title
+        has_title = isinstance(title, str) and title != ""
         usage = self.usage if self.usage is not None else _usage(active.pieces)
         stated = {"extra": has_title, "resources": bool(resources), "usage": usage != Usage()}
         record = Conversation(
@@ -240,7 +244,7 @@ class Draft:
             resources=resources,
             status=ConversationStatus.COMPLETED,
             usage=usage,
-            extra={"title": self.title} if has_title else None,
+            extra={"title": title} if has_title else None,
             created_at=min(times, default=0),
             updated_at=max(times, default=0),
         )
@@ -249,9 +253,7 @@ class Draft:
             conversation=record,
             source=self.source,
             entries=_facts(active.pieces),
-            unknown=self.unknown
-            if has_title or self.title is None
-            else {"title": self.title, **self.unknown},
+            unknown=self.unknown if has_title or title is None else {name: title, **self.unknown},
             states=self.states | {name for name, is_stated in stated.items() if is_stated},
             notes=self.notes,
             size=self.size,
@@ -284,11 +286,11 @@ def _facts(pieces: Sequence[Piece]) -> list[Facts]:
 
 
 def _resources(pieces: Sequence[Piece]) -> list[Resource]:
-    """The resources of the messages, each address once."""
-    found: dict[Any, Resource] = {}
+    """The resources of the messages, each once."""
+    found: dict[str, Resource] = {}
     for piece in pieces:
         for resource in piece.resources:
-            found.setdefault(resource.uri or id(resource), resource)
+            found.setdefault(dump_text(resource.to_json()), resource)
     return list(found.values())
 
 
