@@ -9,7 +9,7 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pymongo import AsyncMongoClient, MongoClient
@@ -21,6 +21,7 @@ from convostore.store.engine import resolve_uri
 from convostore.store.faults import translated
 
 _DATABASE = "convostore_conformance"
+_IN_MEMORY = "mongomock:"
 _MARKS = {"passed": "ok", "failed": "FAILED", "not offered": "not offered"}
 
 
@@ -32,7 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{contract.id}  {contract.group:12} {contract.name}: {contract.promise}")
         return 0
     try:
-        report = _run(asked, None if asked.json else _tell)
+        options = {
+            "only": asked.only,
+            "on_outcome": None if asked.json else _tell,
+            "timeout": asked.timeout,
+        }
+        report = _run(asked.uri, asked.face, options)
     except ValueError as error:
         print(f"conformance: {error}", file=sys.stderr)
         return 2
@@ -58,6 +64,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--only", action="append", default=[], metavar="NAME", help="a contract (C021) or a group; repeatable"
     )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=30.0,
+        metavar="SECONDS",
+        help="of each call of the store (default 30)",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("--list", action="store_true", help="name the contracts and run none")
     return parser
@@ -69,45 +82,45 @@ def _tell(outcome: Outcome) -> None:
     print(f"{line}: {outcome.detail}" if outcome.detail else line, flush=True)
 
 
-def _run(asked: argparse.Namespace, tell: Callable[[Outcome], None] | None) -> Report:
-    if asked.uri == "mongomock:":
-        return _run_in_memory(asked, tell)
-    uri, engine = resolve_uri(asked.uri)
+def _run(uri: str | None, face: str, options: dict[str, Any]) -> Report:
+    if uri == _IN_MEMORY:
+        return _run_in_memory(face, options)
+    named, engine = resolve_uri(uri)
     try:
         with translated("connect"):
-            if asked.face == "sync":
-                with MongoClient[dict[str, Any]](uri) as client:
-                    return run_contracts(_database(client), only=asked.only, on_outcome=tell)
-            return asyncio.run(_run_async(uri, asked, tell))
+            if face == "sync":
+                with MongoClient[dict[str, Any]](named) as client:
+                    return run_contracts(_database(client), **options)
+            return asyncio.run(_run_async(named, face, options))
     finally:
         if engine is not None:
             engine.stop()
 
 
-async def _run_async(uri: str, asked: argparse.Namespace, tell: Callable[[Outcome], None] | None) -> Report:
-    if asked.face == "async":
+async def _run_async(uri: str, face: str, options: dict[str, Any]) -> Report:
+    if face == "async":
         async with AsyncMongoClient[dict[str, Any]](uri) as client:
-            return await run_contracts_async(_database(client), only=asked.only, on_outcome=tell)
+            return await run_contracts_async(_database(client), **options)
     try:
         from motor.motor_asyncio import AsyncIOMotorClient
     except ImportError:
         raise UnavailableError("motor is not installed: pip install 'convostore[motor]'") from None
     motor: Any = AsyncIOMotorClient(uri)
     try:
-        return await run_contracts_async(_database(motor), only=asked.only, on_outcome=tell)
+        return await run_contracts_async(_database(motor), **options)
     finally:
         motor.close()
 
 
-def _run_in_memory(asked: argparse.Namespace, tell: Callable[[Outcome], None] | None) -> Report:
+def _run_in_memory(face: str, options: dict[str, Any]) -> Report:
     try:
         import mongomock
     except ImportError:
         raise UnavailableError("mongomock is not installed: pip install mongomock") from None
     database: Any = mongomock.MongoClient()[_DATABASE]
-    if asked.face == "sync":
-        return run_contracts(database, only=asked.only, on_outcome=tell)
-    return asyncio.run(run_contracts_async(database, only=asked.only, on_outcome=tell))
+    if face == "sync":
+        return run_contracts(database, **options)
+    return asyncio.run(run_contracts_async(database, **options))
 
 
 def _database(client: Any) -> Any:

@@ -53,7 +53,8 @@ def same(actual: Any, wanted: Any, what: str) -> None:
 
     """
     if not same_json(actual, wanted):
-        raise Broken(f"{what}: {_shown(actual)} where {_shown(wanted)} was expected")
+        place, found, missed = _difference(actual, wanted)
+        raise Broken(f"{what}{place}: {_shown(found)} where {_shown(missed)} was expected")
 
 
 @contextmanager
@@ -71,6 +72,23 @@ def refused(kind: type[E], what: str) -> Iterator[Refusal[E]]:
         refusal.error = error
         return
     raise Broken(f"{what} was not refused with {kind.__name__}")
+
+
+def _difference(actual: Any, wanted: Any) -> tuple[str, Any, Any]:
+    """The innermost place where two values differ, and what each has there."""
+    place = ""
+    while True:
+        steps: list[Any] = []
+        if type(actual) is dict and type(wanted) is dict:
+            if list(actual) != list(wanted):
+                return f"{place}, its keys", list(actual), list(wanted)
+            steps = list(wanted)
+        elif type(actual) is list and type(wanted) is list and len(actual) == len(wanted):
+            steps = list(range(len(wanted)))
+        step = next((one for one in steps if not same_json(actual[one], wanted[one])), None)
+        if step is None:
+            return place, actual, wanted
+        place, actual, wanted = f"{place}[{step!a}]", actual[step], wanted[step]
 
 
 def _shown(value: object) -> str:

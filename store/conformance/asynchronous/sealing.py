@@ -15,48 +15,48 @@ group = Group("seal", 61, ("seal", "append"))
 @group.contract(0)
 async def a_long_conversation_reads_whole(bench: AsyncBench) -> None:
     """After many seals ``get`` gives every message, once, in order."""
-    record = await bench.long(150)
-    same(record.messages, series(150), "the messages")
+    record = await bench.long(90)
+    same(record.messages, series(90), "the messages")
 
 
 @group.contract(1)
 async def the_run_in_the_document_stays_short(bench: AsyncBench) -> None:
     """The conversation's own document holds no more messages than the bounds allow; the rest is sealed."""
-    record = await bench.long(100)
+    record = await bench.long(60)
     query = {"user": "alice"}
     (head,) = await bench.backend.find("conversations", query, {"messages": 1}, comment="conformance")
     held = len(head["messages"])
     holds(held <= 2 * BOUNDS.soft_count, f"{held} messages are embedded")
     sealed = await bench.backend.find("segments", query, {"n": 1}, comment="conformance")
-    holds(sum(one["n"] for one in sealed) == 100 - held, "the segments do not hold the rest")
-    equal(len(record.messages), 100, "the number of messages")
+    holds(sum(one["n"] for one in sealed) == 60 - held, "the segments do not hold the rest")
+    equal(len(record.messages), 60, "the number of messages")
 
 
 @group.contract(2)
 async def sealing_raises_no_version(bench: AsyncBench) -> None:
     """The version counts changes of the record; housekeeping is none."""
-    record = await bench.long(50, step=1)
-    equal((await bench.store.head(record.id)).version, 51, "the version after 50 appends")
+    record = await bench.long(30, step=1)
+    equal((await bench.store.head(record.id)).version, 31, "the version after 30 appends")
 
 
 @group.contract(3)
 async def ids_of_entries_survive_sealing(bench: AsyncBench) -> None:
     """An entry has the same id embedded, sealed and merged."""
     record = await bench.create()
-    given = [(await bench.store.append(record.id, said(str(number)))).ids[0] for number in range(90)]
+    given = [(await bench.store.append(record.id, said(str(number)))).ids[0] for number in range(60)]
     entries: list[Entry] = [entry async for entry in bench.store.entries(record.id)]
     equal([entry.id for entry in entries], given, "the ids")
-    equal([entry.message["content"] for entry in entries], [str(number) for number in range(90)], "the texts")
+    equal([entry.message["content"] for entry in entries], [str(number) for number in range(60)], "the texts")
 
 
 @group.contract(4)
 async def neighbouring_segments_are_merged(bench: AsyncBench) -> None:
     """A conversation grown by single messages lies in far fewer segments than it was sealed in."""
-    record = await bench.long(150, step=2)
+    record = await bench.long(90, step=2)
     segments = await bench.backend.find("segments", {"user": "alice"}, {"n": 1}, comment="conformance")
-    most = 150 // BOUNDS.keep // 2
+    most = 90 // BOUNDS.keep // 2
     holds(len(segments) <= most, f"there are {len(segments)} segments")
-    same(record.messages, series(150), "the messages")
+    same(record.messages, series(90), "the messages")
 
 
 @group.contract(5)
@@ -82,10 +82,10 @@ async def the_head_counts_what_is_sealed(bench: AsyncBench) -> None:
 @group.contract(7)
 async def old_change_records_leave_the_document(bench: AsyncBench) -> None:
     """The log in the conversation's document stays short; the revision counts every change."""
-    record = await bench.long(80, step=1)
+    record = await bench.long(40, step=1)
     (head,) = await bench.backend.find("conversations", {"user": "alice"}, {"log": 1}, comment="conformance")
     holds(len(head["log"]) <= 2 * BOUNDS.log_soft, f"{len(head['log'])} records are in the document")
-    equal((await bench.store.head(record.id)).revision, 80, "the revision")
+    equal((await bench.store.head(record.id)).revision, 40, "the revision")
 
 
 @group.contract(8)

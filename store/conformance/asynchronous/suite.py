@@ -91,8 +91,8 @@ async def run_contracts(
     engine = engine_of(database)
     report = Report(engine, FACE)
     bench = AsyncBench(database, f"conformance_{secrets.token_hex(4)}_", opener, timeout=timeout)
+    await bench.another().setup()
     try:
-        await bench.another().setup()
         for contract in chosen:
             if contract.is_offered_by(engine):
                 with bench.backend.call("conformance"):

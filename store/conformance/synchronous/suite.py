@@ -92,8 +92,8 @@ def run_contracts(
     engine = engine_of(database)
     report = Report(engine, FACE)
     bench = Bench(database, f"conformance_{secrets.token_hex(4)}_", opener, timeout=timeout)
+    bench.another().setup()
     try:
-        bench.another().setup()
         for contract in chosen:
             if contract.is_offered_by(engine):
                 with bench.backend.call("conformance"):
