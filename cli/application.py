@@ -42,14 +42,20 @@ class Application(typer.Typer):
         arguments: Sequence[str] = kwargs.get("args") or sys.argv[1:]
         as_json = any(word in _JSON_OPTIONS for word in _before_dashes(arguments))
         _speak_utf8()
-        sys.exit(self._run(as_json, *args, **kwargs))
+        code = self._run(as_json, *args, **kwargs)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            # What cannot be written was reported or nobody reads it; Python's own end must not fail over it.
+            _forget_stdout()
+            code = code or 1
+        sys.exit(code)
 
     def _run(self, as_json: bool, *args: Any, **kwargs: Any) -> int:
         try:
             result = super().__call__(*args, standalone_mode=False, **kwargs)
             sys.stdout.flush()
         except BrokenPipeError:
-            _forget_stdout()
             return 1
         except SystemExit as ended:
             return ended.code if isinstance(ended.code, int) else 1
@@ -72,12 +78,13 @@ def _speak_utf8() -> None:
 
 
 def _forget_stdout() -> None:
-    # Nobody reads any more: what Python would still flush at its end must not fail.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _report(error: BaseException, as_json: bool) -> int:
     code, kind, message = _outcome(error)
+    if not message:
+        return code
     if "CONVOSTORE_TRACEBACK" in os.environ:
         traceback.print_exception(error)
     if as_json:
@@ -102,7 +109,7 @@ def _outcome(error: BaseException) -> tuple[int, str, str]:
             return 130, "Interrupted", "interrupted; run the command again to go on"
         return 1, "Aborted", "nothing was done"
     if kind == "NoArgsIsHelpError":
-        return 2, "Usage", "say a command; see convostore --help"
+        return 2, "Usage", ""
     if isinstance(error, _ClickException):
         usage = isinstance(error, _UsageError)
         return (2 if usage else 1), "Usage" if usage else kind, _line(error.format_message()) + _help(error)

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from convostore.schemas.formats.json_output import foreign_json
+from convostore.schemas.json_output import foreign_json
 
 __all__ = ["error_json", "on_terminal", "plain", "print_json", "print_line", "print_table"]
 

@@ -202,7 +202,7 @@ def export(
     from convostore.cli.filters import wanted
     from convostore.cli.output import plain
     from convostore.cli.progress import progress
-    from convostore.schemas.formats.json_output import foreign_json
+    from convostore.schemas.json_output import foreign_json
 
     filters = wanted(user, thread, status, label, since, until, zone_named(tz))
     with (

@@ -10,7 +10,7 @@ from convostore.cli.dates import show_moment
 from convostore.cli.output import lines_of, plain
 from convostore.schemas.dialects import DIALECTS, view
 from convostore.schemas.entries import Entry
-from convostore.schemas.formats.json_output import foreign_json
+from convostore.schemas.json_output import foreign_json
 
 if TYPE_CHECKING:
     from convostore.store.results import ConversationHead

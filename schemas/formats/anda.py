@@ -25,6 +25,7 @@ from convostore.schemas.anda_records import (
 )
 from convostore.schemas.anda_writing import RecordWriter
 from convostore.schemas.conversations import Conversation
+from convostore.schemas.dialects import dialect_of
 from convostore.schemas.entries import Source
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.cbor_input import cbor_values, looks_like_cbor
@@ -46,6 +47,7 @@ __all__ = ["NAME", "fits", "looks_rendered", "read", "write"]
 
 NAME = "anda"
 _RECORD_SIGNS = frozenset(("status", "usage", "period", "resources", "artifacts"))
+_OF_MESSAGE = frozenset(("role", "content", "name", "user", "timestamp"))
 _ENVELOPE_SIGNS = frozenset(("result", "Ok", "Err"))
 _STATES = frozenset(Conversation.model_fields)
 _LOSSY = "read from the view for prompts: tool calls, files, resources and usage are not in it"
@@ -165,7 +167,10 @@ def _facts(message: JSON) -> Facts:
     if not isinstance(message, dict) or "role" not in message:
         return Facts()
     made = message.get("timestamp")
-    return Facts(made if type(made) is int and 0 <= made <= MAX_U64 else None, dialect=NAME)
+    # Hosts keep messages of other dialects in records of Anda's; plain text is the same in all of them.
+    plain = isinstance(message.get("content"), str) and message.keys() <= _OF_MESSAGE
+    dialect = NAME if plain else dialect_of(message) or NAME
+    return Facts(made if type(made) is int and 0 <= made <= MAX_U64 else None, dialect=dialect)
 
 
 def write(

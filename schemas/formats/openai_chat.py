@@ -21,8 +21,8 @@ from convostore.schemas.conversations import Conversation, ConversationStatus
 from convostore.schemas.entries import Source
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.formats.items import Facts, Found, Imported, ReadOptions, Refused
-from convostore.schemas.formats.json_output import foreign_json
 from convostore.schemas.identifiers import check_user
+from convostore.schemas.json_output import foreign_json
 from convostore.schemas.json_values import JSON, MAX_DEPTH, dump_text
 
 __all__ = ["NAME", "fits", "read", "write"]

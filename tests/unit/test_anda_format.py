@@ -314,3 +314,15 @@ def test_sample_exports_hold_what_their_index_says(name: str) -> None:
             wanted["created_at"],
             wanted["updated_at"],
         )
+
+
+def test_messages_of_other_dialects_in_a_record_are_known_as_such() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "plain", "timestamp": 5},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"no": "role"},
+    ]
+    found = one(json.dumps(RECORD | {"messages": messages}))
+    assert found.entries is not None
+    assert [fact.dialect for fact in found.entries] == ["anda", "openai", None]
