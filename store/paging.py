@@ -58,9 +58,11 @@ def window(head: Head, asked: PageRequest) -> Window:
     end = len(manifest)
     sizes = [item["n"] for item in manifest] + [int(head["embedded_count"])]
     anchor = asked.after if asked.forwards else asked.before
+    run = () if anchor is None else embedded(head)
+    inside = next((place for place, entry in enumerate(run) if entry["id"] == anchor), None)
     if anchor is None:
         low, high = (-1, -1) if asked.forwards else (end + 1, end + 1)
-    elif any(entry["id"] == anchor for entry in embedded(head)):
+    elif inside is not None:
         low, high = end, end
     else:
         low, high = _holders(manifest, anchor, end)
@@ -70,7 +72,7 @@ def window(head: Head, asked: PageRequest) -> Window:
         return Window(first, min(last, end), last > end)
     first, last = low, min(high + 1, end + 1)
     beside = range(low - 1, -1, -1)
-    first = _enough(sizes, beside, asked.limit, low)
+    first = _enough(sizes, beside, asked.limit - (inside or 0), low)
     return Window(min(first, end), min(last, end), last > end)
 
 

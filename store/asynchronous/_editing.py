@@ -56,7 +56,7 @@ async def edit(
         found = await _find(backend, owner, head, id)
         if found is None:
             continue
-        place, entry = found
+        place, entry, held = found
         changed = _replaced(entry, fresh, finished)
         if await _is_same(backend, owner, head, entry, changed, message):
             return Saved(int(head["version"]))
@@ -67,7 +67,7 @@ async def edit(
             place, place + 1, (changed,), (id,), key, now, author=author, guard_version=expected is not None
         )
         try:
-            done = await splice(backend, owner, head, asked, comment=_CALL)
+            done = await splice(backend, owner, head, asked, comment=_CALL, held=held)
             if done is not None:
                 return Saved(done.version, ("messages",))
         except Unclear:
@@ -81,12 +81,14 @@ async def edit(
 
 async def _find(
     backend: AsyncBackend, owner: Mapping[str, Any], head: Head, id: int
-) -> tuple[int, StoredEntry] | None:
-    """The entry's position and itself; None when a segment was replaced meanwhile."""
+) -> tuple[int, StoredEntry, list[StoredEntry]] | None:
+    """The entry's position, itself, and its segment's entries, none when it is embedded; None when a segment
+    was replaced meanwhile.
+    """
     sealed = sealed_count(head["segments"])
     for place, entry in enumerate(embedded(head), sealed):
         if entry["id"] == id:
-            return place, entry
+            return place, entry, []
     position = 0
     for item in head["segments"]:
         if item["lo"] <= id <= item["hi"]:
@@ -95,7 +97,7 @@ async def _find(
                 return None
             for place, entry in enumerate(entries, position):
                 if entry["id"] == id:
-                    return place, entry
+                    return place, entry, entries
         position += item["n"]
     raise NotFoundError("entry", id)
 

@@ -16,7 +16,7 @@ from convostore.store.asynchronous._sealing import keep_house, store_segments, s
 from convostore.store.codec import document_size
 from convostore.store.heads import Head, embedded
 from convostore.store.manifest import Item, sealed_count
-from convostore.store.runs import cut_into_segments
+from convostore.store.runs import StoredEntry, cut_into_segments
 
 __all__ = ["Spliced", "read_segments", "seal_up_to", "splice"]
 
@@ -51,8 +51,11 @@ async def splice(
     asked: splicing.Splice,
     *,
     comment: str,
+    held: list[StoredEntry] | None = None,
 ) -> Spliced | None:
     """Carry out the splice on the head as read; None when another writer came in between.
+
+    ``held`` are the entries of the segments it touches, when the caller has read them.
 
     Raises:
         Unclear: it may have been applied and the database did not come back to tell.
@@ -60,7 +63,8 @@ async def splice(
     """
     span = splicing.reach(head, asked)
     touched = head["segments"][span.first : span.last]
-    held = await read_segments(backend, owner, head["user"], touched, comment=comment)
+    if held is None:
+        held = await read_segments(backend, owner, head["user"], touched, comment=comment)
     if held is None:
         return None
     placed = splicing.place(head, asked, held, backend.bounds)

@@ -566,7 +566,7 @@ class AsyncConversationStore:
 
         ``append(..., took=receipt)`` stores what the texts became and clears them in the same update; a
         lapsed lease, or :meth:`give_back`, puts them back at the front. ``lease_ms=0`` takes them for good.
-        While somebody holds a lease, others get nothing. Round trips: 1.
+        While somebody holds a lease, others get nothing. Round trips: 1, 2 when nothing is there.
         """
         named = parameters.call_key(key)
         if type(lease_ms) is not int or not 0 <= lease_ms <= 30 * 86_400_000:
@@ -639,7 +639,7 @@ class AsyncConversationStore:
     async def delete(self, id: int, *, user: str | Unset = UNSET) -> Deleted:
         """Remove a conversation and all that belongs to it; a second call finishes what a crash left.
 
-        Conversations that name it as child or ancestor keep the id. Round trips: 8, 1 when it is not there.
+        Conversations that name it as child or ancestor keep the id. Round trips: 9, 2 when it is not there.
         """
         backend, owner = await self._owner(id, user, "delete")
         with backend.call("delete"):

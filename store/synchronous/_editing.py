@@ -57,7 +57,7 @@ def edit(
         found = _find(backend, owner, head, id)
         if found is None:
             continue
-        place, entry = found
+        place, entry, held = found
         changed = _replaced(entry, fresh, finished)
         if _is_same(backend, owner, head, entry, changed, message):
             return Saved(int(head["version"]))
@@ -68,7 +68,7 @@ def edit(
             place, place + 1, (changed,), (id,), key, now, author=author, guard_version=expected is not None
         )
         try:
-            done = splice(backend, owner, head, asked, comment=_CALL)
+            done = splice(backend, owner, head, asked, comment=_CALL, held=held)
             if done is not None:
                 return Saved(done.version, ("messages",))
         except Unclear:
@@ -80,12 +80,16 @@ def edit(
     raise gave_up(_CALL)
 
 
-def _find(backend: Backend, owner: Mapping[str, Any], head: Head, id: int) -> tuple[int, StoredEntry] | None:
-    """The entry's position and itself; None when a segment was replaced meanwhile."""
+def _find(
+    backend: Backend, owner: Mapping[str, Any], head: Head, id: int
+) -> tuple[int, StoredEntry, list[StoredEntry]] | None:
+    """The entry's position, itself, and its segment's entries, none when it is embedded; None when a segment
+    was replaced meanwhile.
+    """
     sealed = sealed_count(head["segments"])
     for place, entry in enumerate(embedded(head), sealed):
         if entry["id"] == id:
-            return place, entry
+            return place, entry, []
     position = 0
     for item in head["segments"]:
         if item["lo"] <= id <= item["hi"]:
@@ -94,7 +98,7 @@ def _find(backend: Backend, owner: Mapping[str, Any], head: Head, id: int) -> tu
                 return None
             for place, entry in enumerate(entries, position):
                 if entry["id"] == id:
-                    return place, entry
+                    return place, entry, entries
         position += item["n"]
     raise NotFoundError("entry", id)
 

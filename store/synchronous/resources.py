@@ -40,7 +40,7 @@ class Resources:
         With bytes the hash is computed (a given one is replaced); content the user has already is not stored
         again, and the reference then has the first one's id but keeps the caller's name, tags and metadata
         (``spec/anda.md`` 4.4). A resource that has an id must be the user's. Round trips: 2, for content that
-        is there already 3.
+        is there already 4.
 
         Raises:
             NotFoundError: it has an id that the user has no resource of.
@@ -117,18 +117,20 @@ class Resources:
     def _insert(self, backend: Backend, stored: dict[str, Any]) -> int:
         id = (next_ids(backend, "resource", 1, self._ids, comment="resources.add"))[0]
         stored["_id"] = encode_u64(id)
+        doubted = False
         for attempt in backend.attempts():
             try:
                 backend.insert_new("resources", stored, comment="resources.add")
                 return id
             except DuplicateKeyError:
                 mine = {"_id": stored["_id"], "mark": stored["mark"]}
-                if backend.find_one("resources", mine, {"_id": 1}, comment="resources.add"):
+                if doubted and backend.find_one("resources", mine, {"_id": 1}, comment="resources.add"):
                     return id  # an earlier try of this call
                 raise
             except Unclear:
                 if backend.is_last(attempt):
                     raise
+                doubted = True
                 _pace.pause(attempt)
         raise AssertionError("unreachable")
 
