@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.identifiers import MAX_U64
-from convostore.schemas.json_values import JSON, check_json, image, same_json
+from convostore.schemas.json_values import JSON, check_json, image, images, same_json
 from convostore.schemas.resources import Resource
 
 if TYPE_CHECKING:
@@ -193,9 +193,11 @@ def diff(before: Conversation | Snapshot, after: Conversation | Snapshot) -> Cha
 
 def _splice(name: str, old: Sequence[bytes], new: Sequence[bytes]) -> Splice | None:
     shorter = min(len(old), len(new))
-    start = 0
-    while start < shorter and _same(old[start], new[start]):
-        start += 1
+    start = shorter
+    for place, (was, now) in enumerate(zip(old, new, strict=False)):
+        if was != now and not _same(was, now):
+            start = place
+            break
     if start == len(old) == len(new):
         return None
     tail = 0
@@ -221,11 +223,10 @@ def _image(value: JSON, path: str, index: int | None = None) -> bytes:
 
 
 def _images(values: Sequence[JSON], name: str) -> list[bytes]:
-    taken = [image(value) for value in values]
-    if None in taken:
-        place = taken.index(None)
-        _image(values[place], f"{name}[{place}]", place)
-    return taken  # type: ignore[return-value]  # no None is left
+    taken = images(values)
+    if taken is None:
+        return [_image(value, f"{name}[{place}]", place) for place, value in enumerate(values)]
+    return taken
 
 
 def _written(items: Sequence[Resource], name: str) -> list[JSON]:

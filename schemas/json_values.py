@@ -11,11 +11,13 @@ import marshal
 import math
 import re
 import struct
+from collections.abc import Iterable
+from itertools import repeat
 from typing import Any, TypeAlias
 
 from convostore.schemas.errors import InvalidRecordError
 
-__all__ = ["JSON", "MAX_DEPTH", "check_json", "dump_exact", "dump_text", "image", "load_exact", "same_json"]
+__all__ = ["JSON", "MAX_DEPTH", "check_json", "dump_exact", "dump_text", "image", "images", "load_exact", "same_json"]
 
 JSON: TypeAlias = Any
 """None, bool, int, float, str, a list of JSON, or a dict from str to JSON; nothing else, no subclasses."""
@@ -35,6 +37,14 @@ def image(value: JSON) -> bytes | None:
     """
     try:
         return marshal.dumps(value, 2)
+    except ValueError:
+        return None
+
+
+def images(values: Iterable[JSON]) -> list[bytes] | None:
+    """The image of each value, in a fraction of the time of as many calls; None when one has none."""
+    try:
+        return list(map(marshal.dumps, values, repeat(2)))
     except ValueError:
         return None
 

@@ -60,7 +60,7 @@ def load(head: Head, entries: Sequence[StoredEntry], blobs: Mapping[ObjectId, by
     try:
         record = Conversation(
             **record_members(head),
-            messages=[decode_body(entry, blobs) for entry in entries],
+            messages=[entry["m"] if "m" in entry else decode_body(entry, blobs) for entry in entries],
             resources=[decode_attachment(item, blobs) for item in head.get("resources", ())],
             artifacts=[decode_attachment(item, blobs) for item in head.get("artifacts", ())],
         )

@@ -9,7 +9,7 @@ from bson.objectid import ObjectId
 
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.errors import InvalidRecordError
-from convostore.schemas.json_values import JSON, image, same_json
+from convostore.schemas.json_values import JSON, images, same_json
 from convostore.schemas.resources import Resource
 from convostore.schemas.usage import COUNTERS, Usage
 from convostore.store import history, parameters
@@ -130,10 +130,7 @@ def check_unchanged_messages(record: Conversation) -> Baseline:
 
     """
     noted = baseline(record)
-    stored = noted.snapshot.lists["messages"]
-    if len(stored) == len(record.messages) and all(
-        image(message) == held for message, held in zip(record.messages, stored, strict=True)
-    ):
+    if images(record.messages) == noted.snapshot.lists["messages"]:
         return noted
     if same_json(noted.snapshot.items("messages"), list[JSON](record.messages)):
         return noted

@@ -117,7 +117,8 @@ def entries_size(entries: Iterable[StoredEntry]) -> int:
 
 def blob_references(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The references to messages that lie apart, in order."""
-    return [found for found in map(blob_of, entries) if found is not None]
+    holders = [entry for entry in entries if "blob" in entry]
+    return [found for found in map(blob_of, holders) if found is not None]
 
 
 def pieces_of(entries: Iterable[NewEntry]) -> list[tuple[ObjectId, int, bytes]]:
@@ -142,7 +143,7 @@ def to_entry(stored: StoredEntry, blobs: Mapping[ObjectId, bytes]) -> Entry:
     author = stored.get("author")
     return Entry(
         int(stored["id"]),
-        decode_body(stored, blobs),
+        stored["m"] if "m" in stored else decode_body(stored, blobs),
         stored.get("made"),
         None if author is None else Author.from_json(author),
         stored.get("dialect"),
