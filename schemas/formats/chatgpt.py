@@ -23,6 +23,7 @@ from convostore.schemas.formats.foreign import (
 )
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
+from convostore.schemas.formats.linking import parents_of
 from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import Piece, odd_piece, rest_of
 from convostore.schemas.formats.remarks import Remarks
@@ -134,21 +135,8 @@ def _piece(node: JSON, moments: Moments, remarks: Remarks) -> Piece | None:
 
 
 def _links(nodes: Mapping[str, JSON], pieces: Mapping[str, Piece | None]) -> dict[str, Node]:
-    parents: dict[str, str] = {}
-    if not any(isinstance(node, Mapping) and "parent" in node for node in nodes.values()):
-        # Only where no node names its parent are the lists of children believed.
-        for id, node in nodes.items():
-            children = node.get("children") if isinstance(node, Mapping) else None
-            for child in children if isinstance(children, list) else ():
-                if isinstance(child, str):
-                    parents.setdefault(child, id)
-    found = {}
-    for id, node in nodes.items():
-        parent = node.get("parent") if isinstance(node, Mapping) else None
-        piece = pieces[id]
-        found[id] = Node(
-            parent=parent if isinstance(parent, str) else parents.get(id),
-            made=piece.made if piece is not None else None,
-            is_message=piece is not None,
-        )
-    return found
+    parents = parents_of(nodes, "parent", "children")
+    return {
+        id: Node(parents.get(id), piece.made if piece is not None else None, piece is not None)
+        for id, piece in pieces.items()
+    }

@@ -16,13 +16,12 @@ from convostore.schemas.formats.foreign import (
     Sources,
     first_id,
     holds,
-    remark_tree,
-    told,
+    tree_lines,
     unwrapped,
 )
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
-from convostore.schemas.formats.listed import linked_nodes
+from convostore.schemas.formats.linking import linked_nodes
 from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import (
     Piece,
@@ -35,7 +34,6 @@ from convostore.schemas.formats.parts import (
     tool_output,
 )
 from convostore.schemas.formats.remarks import Remarks
-from convostore.schemas.formats.trees import Forest
 from convostore.schemas.json_values import JSON, dump_text
 
 __all__ = ["NAME", "fits", "read"]
@@ -80,16 +78,13 @@ def _conversation(found: Found, sources: Sources) -> Item:
     nodes, pieces = linked_nodes(
         given, "uuid", "parent_message_uuid", remarks, lambda item: _piece(item, moments)
     )
-    forest = Forest(nodes)
     leaf = value.get("current_leaf_message_uuid")
-    if not isinstance(leaf, str) or leaf not in nodes:
-        leaf = forest.newest_leaf()
-    remark_tree(forest, remarks)
+    lines = tree_lines(nodes, pieces.__getitem__, leaf, remarks)
     content = dump_text(value)
     return Draft(
         user=sources.owner(first_id(account, "uuid")),
         source=sources.source(id, content),
-        lines=told(forest.lines([leaf] if leaf is not None else []), pieces.__getitem__),
+        lines=lines,
         size=len(content),
         title=("name", value.get("name")),
         created=[moments.read_or_clock(value.get("created_at"), value.get("uuid"))],

@@ -29,13 +29,24 @@ from convostore.schemas.formats.items import (
 )
 from convostore.schemas.formats.parts import Piece
 from convostore.schemas.formats.remarks import Remarks
-from convostore.schemas.formats.trees import Forest, Line
+from convostore.schemas.formats.trees import Forest, Line, Node
 from convostore.schemas.identifiers import check_text, check_user
 from convostore.schemas.json_values import JSON, MAX_DEPTH, dump_text
 from convostore.schemas.resources import Resource
 from convostore.schemas.usage import Usage
 
-__all__ = ["Draft", "Item", "Sources", "Told", "first_id", "holds", "remark_tree", "told", "unwrapped"]
+__all__ = [
+    "Draft",
+    "Item",
+    "Sources",
+    "Told",
+    "first_id",
+    "holds",
+    "remark_tree",
+    "told",
+    "tree_lines",
+    "unwrapped",
+]
 
 Item: TypeAlias = Imported | Noticed | Refused
 """What these readers give."""
@@ -195,6 +206,17 @@ def told(lines: Iterable[Line], pieces: Callable[[str], Piece]) -> list[Told]:
         Told(line.own[0] if line.own else "", line.parent, line.after, [pieces(id) for id in line.own])
         for line in lines
     ]
+
+
+def tree_lines(
+    nodes: Mapping[str, Node], pieces: Callable[[str], Piece], leaf: JSON, remarks: Remarks
+) -> list[Told]:
+    """The lines of a tree, the one to ``leaf`` first; without a usable one that to the newest leaf."""
+    forest = Forest(nodes)
+    if not isinstance(leaf, str) or leaf not in nodes:
+        leaf = forest.newest_leaf()
+    remark_tree(forest, remarks)
+    return told(forest.lines([leaf] if leaf is not None else []), pieces)
 
 
 def remark_tree(forest: Forest, remarks: Remarks) -> None:

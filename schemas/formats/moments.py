@@ -70,7 +70,7 @@ class Moments:
         if isinstance(value, Mapping) and set(value) == {"$date"}:
             date = value["$date"]
             if isinstance(date, Mapping) and set(date) == {"$numberLong"}:
-                date = int(date["$numberLong"])
+                date = int(date["$numberLong"]) if isinstance(date["$numberLong"], str) else None
             if type(date) is int and 0 <= date < _MILLISECONDS.stop:
                 return date
             value = date if isinstance(date, str) else None

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from convostore.schemas.byte_text import write_bytes
 from convostore.schemas.json_values import JSON
 from convostore.schemas.resources import Resource
 from convostore.schemas.usage import Usage
@@ -21,6 +22,7 @@ __all__ = [
     "Piece",
     "arguments_of",
     "file_part",
+    "inline_part",
     "message",
     "odd_piece",
     "reasoning",
@@ -97,6 +99,12 @@ def file_part(resource: Resource, rest: Mapping[str, JSON] = _NOTHING) -> JSON:
     if resource.mime_type is not None:
         part["mimeType"] = resource.mime_type
     return _with_source(part, rest)
+
+
+def inline_part(mime_type: str | None, data: bytes, rest: Mapping[str, JSON] = _NOTHING) -> JSON:
+    """Bytes that are part of what is said."""
+    kind = mime_type or "application/octet-stream"
+    return _with_source({"type": "InlineData", "mimeType": kind, "data": write_bytes(data)}, rest)
 
 
 def arguments_of(written: JSON) -> JSON:

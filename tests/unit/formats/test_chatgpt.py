@@ -243,7 +243,7 @@ def test_id_that_no_index_holds_is_replaced_by_its_hash() -> None:
     assert long.source.id.startswith("sha256:") and long.unknown["conversation_id"] == "x" * 300
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(value=changed(CONVERSATION))
 def test_whatever_a_member_becomes_the_conversation_is_imported_or_named(value: Any) -> None:
     item, untouched = read_value([value, CONVERSATION], "chatgpt")

@@ -61,7 +61,8 @@ CONVERSATION: dict[str, Any] = {
     "current_leaf_message_uuid": "m3",
     "chat_messages": [
         said("m2", "assistant", "ok", "2026-01-02T03:05:00Z", "m1", content=[THOUGHT, CALL, RESULT, ODD,
-             {"type": "text", "text": "ok", "start_timestamp": "2026-01-02T03:05:00Z"}]) | {"text": "ok\n\nunsupported"},
+             {"type": "text", "text": "ok", "start_timestamp": "2026-01-02T03:05:00Z"}])
+        | {"text": "ok\n\nunsupported"},
         said("m1", "human", "hi", "2026-01-02T03:04:06.1234Z", ROOT,
              attachments=[ATTACHED],
              files=[{"file_name": "b.png", "file_uuid": "f-2"}, 7]),
@@ -193,7 +194,7 @@ def test_every_layout_is_known_and_read(text: str) -> None:
     assert imported(read(text, "claude-ai"))[0].source.id == "c1"
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(value=changed(CONVERSATION))
 def test_whatever_a_member_becomes_the_conversation_is_imported_or_named(value: Any) -> None:
     item, untouched = read_value([value, CONVERSATION], "claude-ai")

@@ -1,4 +1,4 @@
-"""Messages in a list, with or without links to their parents, as the nodes of a tree. Pure."""
+"""Messages in a list or by id, with or without links to their parents, as the nodes of a tree. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from convostore.schemas.formats.remarks import Remarks
 from convostore.schemas.formats.trees import Node
 from convostore.schemas.json_values import JSON, same_json
 
-__all__ = ["ROOT", "linked_nodes"]
+__all__ = ["ROOT", "linked_nodes", "parents_of"]
 
 # The parents that stand for none: all zeros, but for the marks of version and variant.
 _NOBODY = re.compile(r"[0]{8}-0{4}-[04]0{3}-[08]0{3}-0{12}")
@@ -70,6 +70,23 @@ def linked_nodes(
         nodes[id] = Node(above, pieces[id].made)
         previous = id
     return nodes, pieces
+
+
+def parents_of(items: Mapping[str, JSON], parent: str, children: str) -> dict[str, str | None]:
+    """The parent of each of the items by id, where it has one.
+
+    Only where none of them names its parent are the lists of children believed.
+    """
+    if any(isinstance(item, Mapping) and parent in item for item in items.values()):
+        found = {id: item.get(parent) for id, item in items.items() if isinstance(item, Mapping)}
+        return {id: named if isinstance(named, str) and named else None for id, named in found.items()}
+    parents: dict[str, str | None] = {}
+    for id, item in items.items():
+        listed = item.get(children) if isinstance(item, Mapping) else None
+        for child in listed if isinstance(listed, list) else ():
+            if isinstance(child, str):
+                parents.setdefault(child, id)
+    return parents
 
 
 def _member(name: str, items: Sequence[JSON]) -> ParentOf:

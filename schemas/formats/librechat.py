@@ -1,0 +1,223 @@
+"""LibreChat's JSON export: one conversation, its messages in a list or nested under their parents. Pure.
+
+Also read: several in an array or one a line, and the same fields as the database has them. An export says
+no active branch; that of the newest message is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from convostore.schemas.formats.attachments import make_resource
+from convostore.schemas.formats.byte_input import ByteInput
+from convostore.schemas.formats.content_parts import content_parts, text_in
+from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id, holds, tree_lines, unwrapped
+from convostore.schemas.formats.items import Found, ReadOptions, Refused
+from convostore.schemas.formats.json_layout import json_values
+from convostore.schemas.formats.linking import ROOT, linked_nodes
+from convostore.schemas.formats.moments import Moments
+from convostore.schemas.formats.parts import (
+    Piece,
+    arguments_of,
+    file_part,
+    message,
+    reasoning,
+    rest_of,
+    text,
+    tool_call,
+    tool_output,
+)
+from convostore.schemas.formats.remarks import Remarks
+from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.resources import Resource
+
+__all__ = ["NAME", "fits", "read"]
+
+NAME = "librechat"
+
+_MESSAGE_SIGNS = frozenset({"messageId", "parentMessageId", "isCreatedByUser"})
+_EXPORT_SIGNS = frozenset({"endpoint", "exportAt", "options", "recursive"})
+
+
+def fits(value: JSON) -> bool:
+    """Whether the value looks like what this format holds."""
+    return holds(value, _is_conversation)
+
+
+def _is_conversation(value: JSON) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    messages = _messages(value)
+    if messages is None:
+        return False
+    if any(isinstance(item, Mapping) and _MESSAGE_SIGNS & item.keys() for item in messages[:3]):
+        return True
+    return not messages and "conversationId" in value and bool(_EXPORT_SIGNS & value.keys())
+
+
+def _messages(value: Mapping[str, JSON]) -> list[JSON] | None:
+    for name in ("messagesTree", "messages"):
+        if isinstance(value.get(name), list):
+            found: list[JSON] = value[name]
+            return found
+    return None
+
+
+def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
+    """The conversations in the input.
+
+    The user is the one that the messages name, unless ``options.user`` is given.
+
+    Raises:
+        InvalidRecordError: ``options.user`` is no valid id.
+
+    """
+    sources = Sources(NAME, options, names_user=True)
+    values = unwrapped(json_values(source), _is_conversation)
+    return sources.each(values, lambda found: [_conversation(found, sources)])
+
+
+def _conversation(found: Found, sources: Sources) -> Item:
+    value = found.value
+    if not isinstance(value, Mapping):
+        return Refused(found.position, f"no conversation but a value of {type(value).__name__}")
+    id = first_id(value, "conversationId", "_id")
+    given = _messages(value)
+    if given is None:
+        return Refused(found.position, "it has no list of messages", id)
+    remarks = Remarks()
+    moments = Moments(remarks)
+    items, above = _flat(given)
+    known = {first_id(item, "messageId") for item in items}
+
+    def nested_parent(item: Mapping[str, JSON]) -> JSON:
+        named = item.get("parentMessageId")
+        if isinstance(named, str) and named in known:
+            return named
+        return above.get(first_id(item, "messageId") or "", named or ROOT)
+
+    nodes, pieces = linked_nodes(
+        items,
+        "messageId",
+        nested_parent if above else "parentMessageId",
+        remarks,
+        lambda item: _piece(item, moments),
+    )
+    content = dump_text(value)
+    owners = (first_id(item, "user") for item in (value, *items[:1]))
+    return Draft(
+        user=sources.owner(*owners),
+        source=sources.source(id, content),
+        lines=tree_lines(nodes, pieces.__getitem__, None, remarks),
+        size=len(content),
+        title=("title", value.get("title")),
+        created=[moments.read(value.get("createdAt"))],
+        updated=[moments.read(value.get("updatedAt"))],
+        unknown=rest_of(value, "title", "messages", "messagesTree"),
+        notes=(*found.notes, *remarks.lines()),
+    ).imported(found.position, sources)
+
+
+def _flat(given: list[JSON]) -> tuple[list[JSON], dict[str, str]]:
+    """The messages without the lists that nest others, and the id of the one around each that is nested."""
+    items: list[JSON] = []
+    above: dict[str, str] = {}
+    waiting: list[tuple[JSON, str | None]] = [(item, None) for item in reversed(given)]
+    while waiting:
+        item, around = waiting.pop()
+        id = first_id(item, "messageId")
+        children = item.get("children") if isinstance(item, Mapping) else None
+        if isinstance(children, list):
+            item = rest_of(item, "children")
+            waiting += [(child, id) for child in reversed(children)]
+        items.append(item)
+        if around is not None and id is not None:
+            above.setdefault(id, around)
+    return items, above
+
+
+def _piece(given: Mapping[str, JSON], moments: Moments) -> Piece:
+    made = moments.read_or_clock(given.get("createdAt"), given.get("_id"), given.get("messageId"))
+    resources: list[Resource] = []
+    parts: list[JSON] = []
+    rest = rest_of(given, "content", "files", "text")
+    content, plain = given.get("content"), given.get("text")
+    for part in content if isinstance(content, list) else [] if content is None else [content]:
+        parts += _parts(part, resources)
+    said = [part["text"] for part in parts if isinstance(part, dict) and part.get("type") == "Text"]
+    if isinstance(plain, str):
+        if plain and not any(said):
+            parts.append(text(plain))
+        elif plain not in ("", "\n".join(said), "\n\n".join(said), "".join(said)):
+            rest["text"] = plain
+    elif plain is not None:
+        rest["text"] = plain
+    files = given.get("files")
+    for file in files if isinstance(files, list) else []:
+        if isinstance(file, Mapping):
+            resource = _file(file)
+            resources.append(resource)
+            parts.append(file_part(resource))
+        else:
+            parts.append(file)
+    if files is not None and not isinstance(files, list):
+        rest["files"] = files
+    attached = given.get("attachments")
+    for file in attached if isinstance(attached, list) else []:
+        if isinstance(file, Mapping) and {"filename", "filepath", "file_id"} & file.keys():
+            resources.append(_file(file))
+    return Piece(message(_role(given), parts, made, rest=rest), made, resources=resources)
+
+
+def _role(given: Mapping[str, JSON]) -> JSON:
+    by_user, sender, role = given.get("isCreatedByUser"), given.get("sender"), given.get("role")
+    if isinstance(by_user, bool):
+        return "user" if by_user else "assistant"
+    if isinstance(sender, str) and sender:
+        return "user" if sender.lower() == "user" else "assistant"
+    return role
+
+
+def _parts(part: JSON, resources: list[Resource]) -> list[JSON]:
+    kind = part.get("type") if isinstance(part, Mapping) else None
+    if kind == "think":
+        thought = text_in(part.get("think"))
+        if thought is not None:
+            return [reasoning(thought, rest_of(part, "type", "think"))]
+    if kind == "tool_call" and isinstance(part.get("tool_call"), Mapping):
+        return _call(part["tool_call"], rest_of(part, "type", "tool_call")) or [part]
+    if kind == "image_file" and isinstance(part.get("image_file"), Mapping):
+        resource = _file(part["image_file"])
+        resources.append(resource)
+        return [file_part(resource)]
+    return content_parts([part], resources)
+
+
+def _call(given: Mapping[str, JSON], beside: Mapping[str, JSON]) -> list[JSON]:
+    """A call and its result, which LibreChat keeps in one; nothing when it is of another kind."""
+    function = given.get("function")
+    inner = function if isinstance(function, Mapping) else given
+    name = inner.get("name")
+    if not isinstance(name, str):
+        return []
+    arguments = "arguments" if inner is function else "args"
+    id, output = given.get("id"), inner.get("output")
+    used = ["name", arguments] + (["id"] if isinstance(id, str) else [])
+    rest = rest_of(given, "function", *used) if inner is given else rest_of(given, "function", "id")
+    rest = {**rest, **beside}
+    if output is not None:
+        rest.pop("output", None)
+    if inner is function:
+        rest |= {"function": left} if (left := rest_of(inner, "name", arguments, "output")) else {}
+    found = [tool_call(name, arguments_of(inner.get(arguments)), id, rest)]
+    return found if output is None else [*found, tool_output(name, output, id)]
+
+
+def _file(file: Mapping[str, JSON]) -> Resource:
+    return make_resource(
+        name=file.get("filename"),
+        uri=file.get("filepath") or file.get("file_id"),
+        mime_type=file.get("type"),
+        size=file.get("bytes"),
+        metadata=file,
+    )
