@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from convostore.schemas.errors import ImportFormatError
-from convostore.schemas.formats import anda, canonical, chatgpt, claude_ai, openai_chat
+from convostore.schemas.formats import (
+    anda,
+    canonical,
+    chat_ui,
+    chatgpt,
+    claude_ai,
+    librechat,
+    openai_chat,
+    openwebui,
+)
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.cbor_input import looks_like_cbor, peek_cbor
 from convostore.schemas.formats.items import (
@@ -80,6 +89,9 @@ FORMATS: dict[str, Format] = {
         Format(openai_chat.NAME, "OpenAI chat JSON Lines", False, openai_chat.fits, _read_openai),
         Format(chatgpt.NAME, "ChatGPT conversations.json", False, chatgpt.fits, chatgpt.read),
         Format(claude_ai.NAME, "claude.ai export", True, claude_ai.fits, claude_ai.read),
+        Format(librechat.NAME, "LibreChat JSON export", True, librechat.fits, librechat.read),
+        Format(openwebui.NAME, "Open WebUI export", True, openwebui.fits, openwebui.read),
+        Format(chat_ui.NAME, "Hugging Face chat-ui documents", True, chat_ui.fits, chat_ui.read),
     )
 }
 
