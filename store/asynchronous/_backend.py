@@ -51,11 +51,12 @@ class AsyncBackend:
         clock: Callable[[], int] | None = None,
         timeout: float | None = 30.0,
         bounds: Bounds | None = None,
+        collections: Sequence[str] = COLLECTIONS,
     ) -> None:
         self.database = database
         self.engine = engine_of(database)
         self.prefix = prefix
-        self.names = {name: f"{prefix}{name}" for name in COLLECTIONS}
+        self.names = {name: f"{prefix}{name}" for name in collections}
         self.clock = clock or wall_clock
         self.timeout = timeout
         self.bounds = bounds or Bounds()
