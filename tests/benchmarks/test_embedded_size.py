@@ -1,4 +1,4 @@
-"""How the size of the embedded run shows in an append and in the last page: why ``Bounds`` are as they are."""
+"""How the size of the embedded run shows in an append and in the last page: why ``Bounds`` are so."""
 
 from __future__ import annotations
 
