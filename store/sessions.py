@@ -10,9 +10,11 @@
 >>> load(store, "a1") == conversation, Session.read(store).main_agent
 (True, 'a1')
 
-The same with asynchronous calls is in ``convostore.store.asynchronous.sessions``.
+The same with asynchronous calls is in ``convostore.store.asynchronous.sessions``; the check of stores of your
+own, ``check_session_store``, in ``convostore.store.conformance.asynchronous.sessions``.
 """
 
+from convostore.store.conformance.synchronous.sessions import check_session_store
 from convostore.store.session_checks import SessionCheck, SessionReport
 from convostore.store.synchronous.sessions import (
     Agent,
@@ -22,7 +24,6 @@ from convostore.store.synchronous.sessions import (
     SessionStore,
     SessionWriter,
     as_of,
-    check_session_store,
     fork,
     history,
     load,

@@ -16,7 +16,7 @@ from bson.objectid import ObjectId
 
 from convostore.store import history
 from convostore.store.codec import encode_u64
-from convostore.store.heads import Head, embedded
+from convostore.store.heads import Head, embedded, message_count
 from convostore.store.history import HOUR_MS
 from convostore.store.layout import Bounds, Limits
 from convostore.store.manifest import Item, Span, sealed_count, touching
@@ -30,7 +30,16 @@ from convostore.store.runs import (
     numbered,
 )
 
-__all__ = ["Placed", "Splice", "place", "reach", "removed_bodies", "touches_run", "update_for"]
+__all__ = [
+    "Placed",
+    "Splice",
+    "manifest_after",
+    "place",
+    "reach",
+    "removed_bodies",
+    "touches_run",
+    "update_for",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +144,11 @@ def removed_bodies(removed: Sequence[StoredEntry], head: Head, conversation: Any
     ]
 
 
+def manifest_after(head: Head, placed: Placed, items: Sequence[Item]) -> list[Item]:
+    """The head's manifest with the new segments in place of those that the splice touched."""
+    return [*head["segments"][: placed.span.first], *items, *head["segments"][placed.span.last :]]
+
+
 def update_for(
     owner: Mapping[str, Any],
     head: Head,
@@ -147,11 +161,19 @@ def update_for(
     query = {**owner, **splice.guard, "lineage": head["lineage"], "structure": head["structure"]}
     if placed.run is not None or placed.drawn or splice.guard_version:
         query["version"] = head["version"]
-    records = splice.records or (_record(splice, placed, bodies),)
-    sets = dict(splice.sets)
+    records = splice.records
+    sets, gone = dict(splice.sets), list(splice.gone)
+    if not records:
+        record = _record(splice, placed, bodies)
+        halted = head.get("halt") if splice.stop == message_count(head) else None
+        if halted is not None:
+            # What reaches the end clears a halt (spec/rig.md 3.3).
+            query["halt"] = record["hw"] = halted
+            gone.append("halt")
+        records = (record,)
     span = placed.span
     if span.last > span.first or items:
-        sets["segments"] = [*head["segments"][: span.first], *items, *head["segments"][span.last :]]
+        sets["segments"] = manifest_after(head, placed, items)
     if placed.run is not None:
         sets |= {
             "messages": list(placed.run),
@@ -168,8 +190,8 @@ def update_for(
     }
     if sets:
         update["$set"] = sets
-    if splice.gone:
-        update["$unset"] = dict.fromkeys(splice.gone, "")
+    if gone:
+        update["$unset"] = dict.fromkeys(gone, "")
     return query, update
 
 

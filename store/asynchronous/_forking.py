@@ -5,37 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bson.int64 import Int64
 from bson.objectid import ObjectId
-from pymongo.errors import DuplicateKeyError
 
 from convostore.schemas.conversations import Conversation, ConversationStatus
-from convostore.schemas.errors import ConflictError, NotFoundError, UnavailableError
+from convostore.schemas.errors import NotFoundError, UnavailableError
 from convostore.schemas.usage import Usage
-from convostore.store import baselines, forking, sealing
-from convostore.store.asynchronous import _pace
-from convostore.store.asynchronous._asides import store_asides
+from convostore.store import baselines, forking
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import read_blobs, store_raw
 from convostore.store.asynchronous._history import blobs_for, present, records_after, removed_by
 from convostore.store.asynchronous._numbering import next_ids
+from convostore.store.asynchronous._planting import plant
 from convostore.store.asynchronous._reading import read_record
-from convostore.store.asynchronous._sealing import store_segments
-from convostore.store.codec import decode_u64, encode_u64
-from convostore.store.faults import Unclear
+from convostore.store.codec import encode_u64
 from convostore.store.forking import Prefix, with_new_blobs, without_callers_keys
-from convostore.store.heads import Head, new_head, record_fields
+from convostore.store.heads import Head, record_fields
 from convostore.store.layout import Limits
 from convostore.store.runs import (
     StoredEntry,
     blob_references,
-    cut_into_segments,
-    entries_size,
-    newest_page,
     to_entry,
 )
-from convostore.store.splicing import removed_bodies
-from convostore.store.timeline import Moment, aside_fields
+from convostore.store.timeline import Moment
 
 __all__ = ["fork"]
 
@@ -64,7 +55,15 @@ async def fork(
     facts: Head = {"user": head["user"], "lineage": backend.lineage(), "structure": 0}
     attached = {name: list(head[name]) for name in ("resources", "artifacts")}
     await _copy_blobs(backend, owner, fork_owner, facts, found, attached)
-    await _insert(backend, fork_owner, {**head, **attached}, facts, found)
+    now = backend.now()
+    fields = record_fields(_record(head, now), id=id, now=now, attachments=attached)
+    origin = {
+        "id": head["_id"],
+        "lineage": head["lineage"],
+        "revision": len(found.records),
+        "entries": len(found.moment.entries),
+    }
+    await plant(backend, fork_owner, facts, found, fields, {"forked_from": origin}, comment=_CALL)
     return await read_record(backend, fork_owner, comment=_CALL)
 
 
@@ -127,34 +126,10 @@ async def _copy_blobs(
         }
 
 
-async def _insert(
-    backend: AsyncBackend, owner: Mapping[str, Any], source: Head, facts: Head, found: Prefix
-) -> None:
-    """Store the fork's parts, its head last."""
-    bounds, moment = backend.bounds, found.moment
-    for place, entries in found.removed.items():
-        change = found.records[place]
-        for name in ("rm", "rmi", "body"):
-            change.pop(name, None)
-        bodies = removed_bodies(entries, facts, owner["_id"])
-        if bodies:
-            await backend.insert_own("bodies", bodies, comment=_CALL)
-            change["body"] = [body["_id"] for body in bodies]
-            change["rmi"] = [int(entry["id"]) for entry in entries]
-        elif entries:
-            change["rm"] = list(entries)
-    kept = len(moment.entries)
-    if kept > bounds.soft_count or entries_size(moment.entries) > bounds.soft_bytes:
-        kept = newest_page(moment.entries, bounds)
-    older, run = moment.entries[: len(moment.entries) - kept], moment.entries[len(moment.entries) - kept :]
-    items = await store_segments(backend, owner, facts, cut_into_segments(older, bounds))
-    sealed, log = sealing.sealed_at_birth(
-        owner["_id"], {**facts, "next_entry": moment.next_entry}, found.records, bounds
-    )
-    await backend.insert_own("changes", sealed, comment=_CALL)
-    now = backend.now()
+def _record(source: Head, now: int) -> Conversation:
+    """The fork's record: what the source's says of whose and what it is, not what it cost or queued."""
     plain = baselines.load({**source, "resources": [], "artifacts": [], "messages": []}, [], {})
-    record = Conversation(
+    return Conversation(
         user=plain.user,
         thread=plain.thread,
         status=ConversationStatus.COMPLETED,
@@ -165,51 +140,3 @@ async def _insert(
         created_at=now,
         updated_at=now,
     )
-    fields = record_fields(
-        record,
-        id=decode_u64(owner["_id"]),
-        now=now,
-        attachments={"resources": list(source["resources"]), "artifacts": list(source["artifacts"])},
-    )
-    head = new_head(
-        fields,
-        lineage=int(facts["lineage"]),
-        entries=run,
-        size=entries_size(run),
-        segments=items,
-        next_entry=moment.next_entry,
-        record_log=log,
-    )
-    head |= {
-        "revision": Int64(len(found.records)),
-        "log_start": Int64(len(found.records) - len(log)),
-        "forked_from": {
-            "id": source["_id"],
-            "lineage": source["lineage"],
-            "revision": len(found.records),
-            "entries": len(moment.entries),
-        },
-    }
-    head |= await store_asides(backend, owner, facts, aside_fields(moment.asides), comment=_CALL)
-    if moment.next_aside:
-        head["next_aside"] = Int64(moment.next_aside)
-    if moment.halt is not None:
-        head["halt"] = moment.halt
-    await _insert_head(backend, owner, head)
-
-
-async def _insert_head(backend: AsyncBackend, owner: Mapping[str, Any], head: Head) -> None:
-    for attempt in backend.attempts():
-        try:
-            await backend.insert_new("conversations", head, comment=_CALL)
-            return
-        except DuplicateKeyError:
-            held = await backend.find_one("conversations", owner, {"lineage": 1}, comment=_CALL)
-            if held is not None and held["lineage"] == head["lineage"]:
-                return
-            id = decode_u64(owner["_id"])
-            raise ConflictError("_id", expected=id, reason=f"the id {id} was taken meanwhile") from None
-        except Unclear:
-            if backend.is_last(attempt):
-                raise
-            await _pace.pause(attempt)

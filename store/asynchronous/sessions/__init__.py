@@ -1,6 +1,5 @@
 """Saved sessions, ``rig-session/4``: read, written, forked, rewritten (``spec/rig.md`` 7)."""
 
-from convostore.store.asynchronous.sessions.conformance import check_session_store
 from convostore.store.asynchronous.sessions.copying import fork, rewrite
 from convostore.store.asynchronous.sessions.database import AsyncMongoSessionStore
 from convostore.store.asynchronous.sessions.reading import (
@@ -23,7 +22,6 @@ __all__ = [
     "AsyncSessionStore",
     "AsyncSessionWriter",
     "as_of",
-    "check_session_store",
     "fork",
     "history",
     "load",

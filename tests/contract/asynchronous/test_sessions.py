@@ -23,8 +23,8 @@ from convostore.store.asynchronous.sessions import (
     AsyncSession,
     AsyncSessionStore,
     AsyncSessionWriter,
-    check_session_store,
 )
+from convostore.store.conformance.asynchronous.sessions import check_session_store
 from support.shared import shared
 from support.transcripts import P, a, call, ids, res, u
 

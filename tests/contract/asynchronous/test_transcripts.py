@@ -167,6 +167,28 @@ async def test_messages_under_keys_of_their_own_follow_a_stopped_turn_once(
         assert [entry.is_stop_marker() for entry in await b.store.transcript(id)].count(True) == 1
 
 
+@pytest.mark.parametrize("edited", ["edit", "save"])
+async def test_a_halt_is_cleared_by_an_edit_that_reaches_the_end_and_by_no_other(
+    replica_set_uri: str, database_name: str, edited: str
+) -> None:
+    async with bench(replica_set_uri, database_name) as b:
+        id = await b.create(*[u(f"{n}") for n in range(12)])
+        value = await b.store.transcript(id)
+        value.halt("kept")
+        await b.store.save_transcript(value)
+        for at, halted in ((1, "kept"), (11, None)):
+            if edited == "edit":
+                await b.store.edit(id, at, u("changed"))
+            else:
+                record = await b.store.get(id)
+                record.messages[at] = u("changed")
+                await b.store.save(record)
+            assert (await b.store.transcript(id)).halted() == halted
+        assert (await b.store.as_of(id, 3)).halted() == "kept"
+        await b.store.undo(id)
+        assert (await b.store.transcript(id)).halted() == "kept"
+
+
 async def test_a_turn_lives_in_the_store(replica_set_uri: str, database_name: str) -> None:
     async with bench(replica_set_uri, database_name) as b:
         id = await b.create()

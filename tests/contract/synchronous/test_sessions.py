@@ -17,6 +17,7 @@ from convostore.schemas.authors import Author
 from convostore.schemas.errors import ConflictError, InvalidRecordError, NotFoundError, SessionFormatError
 from convostore.schemas.session_lines import Retired, SavedValue
 from convostore.schemas.transcript import Aside, Transcript, TurnEnd
+from convostore.store.conformance.synchronous.sessions import check_session_store
 from convostore.store.synchronous import sessions
 from convostore.store.synchronous.sessions import (
     DirectorySessionStore,
@@ -24,7 +25,6 @@ from convostore.store.synchronous.sessions import (
     Session,
     SessionStore,
     SessionWriter,
-    check_session_store,
 )
 from support.shared import shared
 from support.transcripts import P, a, call, ids, res, u

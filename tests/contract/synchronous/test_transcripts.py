@@ -168,6 +168,28 @@ def test_messages_under_keys_of_their_own_follow_a_stopped_turn_once(
         assert [entry.is_stop_marker() for entry in b.store.transcript(id)].count(True) == 1
 
 
+@pytest.mark.parametrize("edited", ["edit", "save"])
+def test_a_halt_is_cleared_by_an_edit_that_reaches_the_end_and_by_no_other(
+    replica_set_uri: str, database_name: str, edited: str
+) -> None:
+    with bench(replica_set_uri, database_name) as b:
+        id = b.create(*[u(f"{n}") for n in range(12)])
+        value = b.store.transcript(id)
+        value.halt("kept")
+        b.store.save_transcript(value)
+        for at, halted in ((1, "kept"), (11, None)):
+            if edited == "edit":
+                b.store.edit(id, at, u("changed"))
+            else:
+                record = b.store.get(id)
+                record.messages[at] = u("changed")
+                b.store.save(record)
+            assert (b.store.transcript(id)).halted() == halted
+        assert (b.store.as_of(id, 3)).halted() == "kept"
+        b.store.undo(id)
+        assert (b.store.transcript(id)).halted() == "kept"
+
+
 def test_a_turn_lives_in_the_store(replica_set_uri: str, database_name: str) -> None:
     with bench(replica_set_uri, database_name) as b:
         id = b.create()
