@@ -46,12 +46,14 @@ class Importer:
         ids: Callable[[], int] | None,
         report: ImportReport,
         *,
+        user: str | None = None,
         into: int | None = None,
         on_progress: Callable[[ImportReport], object] | None = None,
     ) -> None:
         self._backend = backend
         self._ids = ids
         self._report = report
+        self._user = user
         self._into = into
         self._on_progress = on_progress
         self._batch: list[Imported] = []
@@ -266,7 +268,9 @@ class Importer:
         position = item.position
         try:
             with self._backend.call(_CALL):
-                query = {"_id": encode_u64(id)}
+                query: dict[str, Any] = {"_id": encode_u64(id)}
+                if self._user is not None:
+                    query["user"] = self._user
                 stored = await read_record(self._backend, query, comment=_CALL)
                 changed = merge_delta(stored, item)
                 if changed and not self._report.dry_run:

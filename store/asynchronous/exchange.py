@@ -54,7 +54,7 @@ async def import_conversations(
                 await restorer.take(position, line)
             await restorer.finish()
         else:
-            importer = Importer(backend, ids, report, into=into, on_progress=on_progress)
+            importer = Importer(backend, ids, report, user=options.user, into=into, on_progress=on_progress)
             for item in _until_broken(found.read(stream, options), report):
                 await importer.take(item)
             await importer.finish()

@@ -696,6 +696,8 @@ class AsyncConversationStore:
             raise InvalidRecordError("transcript", f"must be a Transcript, not a {type(transcript).__name__}")
         if id is None and transcript.stored_as is None:
             raise InvalidRecordError("id", "the transcript was not loaded from a conversation: name one")
+        if id is not None:
+            parameters.conversation_id(id)
         if transcript.stored_as is not None and id in (None, transcript.stored_as[0]):
             id, stored_for = transcript.stored_as
             user = stored_for if user is UNSET else user

@@ -55,7 +55,7 @@ def import_conversations(
                 restorer.take(position, line)
             restorer.finish()
         else:
-            importer = Importer(backend, ids, report, into=into, on_progress=on_progress)
+            importer = Importer(backend, ids, report, user=options.user, into=into, on_progress=on_progress)
             for item in _until_broken(found.read(stream, options), report):
                 importer.take(item)
             importer.finish()
