@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from bson.objectid import ObjectId
+
 from convostore.store.heads import Head, embedded
 from convostore.store.manifest import Item
 from convostore.store.runs import StoredEntry
 
-__all__ = ["PageRequest", "Window", "cut", "fields_for", "window"]
+__all__ = ["PageRequest", "Window", "cut", "fields_for", "rest", "window", "window_behind"]
 
 _HEAD = ("user", "lineage", "next_entry", "embedded_count", "segments")
 
@@ -76,6 +78,15 @@ def window(head: Head, asked: PageRequest) -> Window:
     return Window(min(first, end), min(last, end), last > end)
 
 
+def window_behind(head: Head, segment: ObjectId | None) -> Window | None:
+    """The one chunk that follows a segment; None when the manifest does not have the segment."""
+    manifest: Sequence[Item] = head["segments"]
+    place = next((place for place, item in enumerate(manifest, 1) if item["i"] == segment), None)
+    if place is None:
+        return None
+    return Window(place, place, True) if place == len(manifest) else Window(place, place + 1, False)
+
+
 def _enough(sizes: Sequence[int], chunks: range, limit: int, edge: int) -> int:
     """How far from ``edge`` the chunks reach until they hold ``limit`` entries: the new edge."""
     held = 0
@@ -113,6 +124,12 @@ def cut(
     hidden = where.first > 0 or (where.run and len(run) < int(head["embedded_count"]))
     page = entries[start:stop]
     return page, page[0]["id"] if page and (start > 0 or hidden) else None
+
+
+def rest(head: Head, after: int | None, where: Window, sealed: Sequence[StoredEntry]) -> list[StoredEntry]:
+    """The window's entries, or those of them behind the entry ``after``."""
+    entries = [*sealed, *(embedded(head) if where.run else ())]
+    return entries if after is None else entries[_behind(entries, after) :]
 
 
 def _place(entries: Sequence[StoredEntry], id: int) -> int:

@@ -196,20 +196,47 @@ async def read_entries(
 
     What is appended meanwhile is seen too. After an edit the iteration goes on behind the id last given.
     """
-    last = after
+    last, behind = after, None
     while True:
-        # Each page is a call of its own: what its reader does meanwhile counts to no timeout.
+        # Each segment is a call of its own: what its reader does meanwhile counts to no timeout.
         with backend.call(comment):
-            asked = paging.PageRequest(limit=_STREAMED, after=last, forwards=True)
-            page = await read_page(backend, owner, asked, comment=comment)
-        for entry in page.items:
+            entries, behind = await _read_on(backend, owner, last, behind, comment=comment)
+        for entry in entries:
             yield entry
-        if page.cursor is None:
+        if behind is None:
             return
-        last = page.items[-1].id
+        if entries:
+            last = entries[-1].id
 
 
-_STREAMED = 500
+async def _read_on(
+    backend: AsyncBackend,
+    owner: Mapping[str, Any],
+    last: int | None,
+    behind: ObjectId | None,
+    *,
+    comment: str,
+) -> tuple[list[Entry], ObjectId | None]:
+    """The next entries, and the segment they end with; None when they end the conversation.
+
+    They follow the segment ``behind``, if it is still there, else the entry ``last``.
+    """
+    asked = paging.PageRequest(1, after=last, forwards=True)
+    for attempt in range(1, _REREADS + 1):
+        head = await read_head(backend, owner, paging.fields_for(asked), comment=comment)
+        where, after = paging.window_behind(head, behind), None
+        if where is None:
+            where, after = paging.window(head, asked), last
+        items = head["segments"][where.first : where.last]
+        sealed = await read_segments(backend, owner, head["user"], items, comment=comment)
+        if sealed is not None:
+            found = paging.rest(head, after, where, sealed)
+            blobs = await blobs_of(backend, owner, head, found, comment=comment)
+            if blobs is not None:
+                entries = [to_entry(entry, blobs) for entry in found]
+                return entries, None if where.run else items[-1]["i"]
+        await _pace.pause(attempt)
+    raise _moving(owner)
 
 
 def _moving(owner: Mapping[str, Any]) -> UnavailableError:
