@@ -19,7 +19,6 @@ from convostore.store.manifest import Item
 from convostore.store.runs import StoredEntry, newest_page
 
 __all__ = [
-    "SEALABLE",
     "change_document",
     "log_cut",
     "message_cut",
@@ -28,30 +27,31 @@ __all__ = [
     "replace_manifest",
     "run_to_seal",
     "sealed_at_birth",
+    "seals",
 ]
 
-SEALABLE: Final = {
-    name: 1
-    for name in (
-        "user",
-        "lineage",
-        "version",
-        "revision",
-        "structure",
-        "next_entry",
-        "embedded_count",
-        "embedded_bytes",
-        "segments",
-        "messages",
-        "log",
-        "log_start",
-    )
-}
-"""What a seal reads of the head."""
+_SEALABLE: Final = (
+    "user",
+    "lineage",
+    "version",
+    "revision",
+    "structure",
+    "next_entry",
+    "embedded_count",
+    "embedded_bytes",
+    "segments",
+    "log",
+    "log_start",
+)
 
 _END: Final = 2**30
 _DAY_MS: Final = 86_400_000
 _CHANGE_BYTES: Final = 4 * 1024 * 1024  # the keys in them are in the document twice
+
+
+def seals(messages: bool) -> dict[str, int]:
+    """What a seal of messages and change records, or of change records alone, reads of the head."""
+    return dict.fromkeys((*_SEALABLE, "messages") if messages else _SEALABLE, 1)
 
 
 def run_to_seal(head: Head, bounds: Bounds) -> list[StoredEntry]:

@@ -26,14 +26,14 @@ _log = logging.getLogger("convostore")
 async def keep_house(backend: AsyncBackend, owner: Mapping[str, Any], *, messages: bool, log: bool) -> None:
     """Seal what is over its bounds. A failure is counted and logged, never raised: the append was stored."""
     try:
-        head = await backend.find_one("conversations", owner, sealing.SEALABLE, comment="seal")
+        head = await backend.find_one("conversations", owner, sealing.seals(messages), comment="seal")
         if head is None:
             return
-        if messages and await seal_messages(backend, owner, head):
-            head = await backend.find_one("conversations", owner, {"messages": 0}, comment="seal")
-            if head is not None and mergeable(head["segments"], backend.bounds):
-                await merge(backend, owner, head)
-        if log and head is not None:
+        if messages:
+            sealed = await seal_messages(backend, owner, head)
+            if sealed is not None:
+                await merge(backend, owner, sealed)
+        if log:
             await seal_log(backend, owner, head)
     except (PyMongoError, Unclear) as error:
         backend.failed_seals += 1
@@ -117,16 +117,20 @@ def _part(owner: Mapping[str, Any]) -> dict[str, Any]:
     return {"user": owner["user"], "c": owner["_id"]}
 
 
-async def seal_messages(backend: AsyncBackend, owner: Mapping[str, Any], head: Head) -> bool:
-    """Move the older part of the embedded run into segments; whether this call did."""
+async def seal_messages(backend: AsyncBackend, owner: Mapping[str, Any], head: Head) -> Head | None:
+    """Move the older part of the embedded run into segments; what a merge needs of the head afterwards.
+
+    None when there is nothing to move or another writer was faster.
+    """
     run = sealing.run_to_seal(head, backend.bounds)
     if not run:
-        return False
+        return None
     owner = {**owner, "user": head["user"]}
     items = await store_segments(backend, owner, head, cut_into_segments(run, backend.bounds))
     query, update = sealing.message_cut(owner, head, len(run), items)
     done = await swap(backend, owner, query, update, items, structure=head["structure"], comment="seal")
-    return done is not None
+    # The manifest was as it was read, says the guard; read again after a lost reply, it comes with ``done``.
+    return None if done is None else {**head, "segments": [*head["segments"], *items], **done}
 
 
 async def merge(backend: AsyncBackend, owner: Mapping[str, Any], head: Head) -> bool:

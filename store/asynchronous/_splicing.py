@@ -24,10 +24,11 @@ _LARGE_RECORDS = 4096  # bytes: entries taken out lie in them
 
 
 class Spliced(NamedTuple):
-    """A splice that was carried out, and the version it made."""
+    """A splice that was carried out, the version it made, and the manifest since."""
 
     placed: splicing.Placed
     version: int
+    manifest: list[Item]
 
 
 async def read_segments(
@@ -89,7 +90,7 @@ async def splice(
         await backend.delete(
             "segments", {"user": head["user"], "c": owner["_id"], "_id": {"$in": gone}}, comment=comment
         )
-    return Spliced(placed, int(done["version"]))
+    return Spliced(placed, int(done["version"]), splicing.manifest_after(head, placed, items))
 
 
 async def seal_up_to(backend: AsyncBackend, owner: Mapping[str, Any], head: Head, stop: int) -> None:

@@ -288,21 +288,21 @@ def _send_splice(
         return None
     placed, head = done.placed, base.head
     # After a lost reply the version may be one that others made since.
-    alone = done.version == head["version"] + 1
-    if not alone or placed.run is None or placed.segments or placed.span.first < placed.span.last:
+    if done.version != head["version"] + 1:
         return _Done({}, None)
     facts = {
         "version": done.version,
         "revision": head["revision"] + 1,
         "structure": head["structure"] + 1,
         "next_entry": head["next_entry"] + placed.drawn,
-        "embedded_count": len(placed.run),
-        "embedded_bytes": entries_size(placed.run),
+        "segments": done.manifest,
         "status": update.sets.get("status", head["status"]),
         "updated_at": max(decode_u64(head["updated_at"]), decode_u64(update.updated_at)),
     }
-    sealed = count - int(head["embedded_count"])
-    return _Done({**head, **facts}, [*base.entries[:sealed], *placed.run])
+    if placed.run is not None:
+        facts |= {"embedded_count": len(placed.run), "embedded_bytes": entries_size(placed.run)}
+    spliced = [numbered(entry.stored, id) for entry, id in zip(update.entries, placed.ids, strict=True)]
+    return _Done({**head, **facts}, [*base.entries[:start], *spliced, *base.entries[stop:]])
 
 
 def _has(backend: Backend, owner: Mapping[str, Any], key: Key) -> bool:

@@ -27,14 +27,14 @@ _log = logging.getLogger("convostore")
 def keep_house(backend: Backend, owner: Mapping[str, Any], *, messages: bool, log: bool) -> None:
     """Seal what is over its bounds. A failure is counted and logged, never raised: the append was stored."""
     try:
-        head = backend.find_one("conversations", owner, sealing.SEALABLE, comment="seal")
+        head = backend.find_one("conversations", owner, sealing.seals(messages), comment="seal")
         if head is None:
             return
-        if messages and seal_messages(backend, owner, head):
-            head = backend.find_one("conversations", owner, {"messages": 0}, comment="seal")
-            if head is not None and mergeable(head["segments"], backend.bounds):
-                merge(backend, owner, head)
-        if log and head is not None:
+        if messages:
+            sealed = seal_messages(backend, owner, head)
+            if sealed is not None:
+                merge(backend, owner, sealed)
+        if log:
             seal_log(backend, owner, head)
     except (PyMongoError, Unclear) as error:
         backend.failed_seals += 1
@@ -118,16 +118,20 @@ def _part(owner: Mapping[str, Any]) -> dict[str, Any]:
     return {"user": owner["user"], "c": owner["_id"]}
 
 
-def seal_messages(backend: Backend, owner: Mapping[str, Any], head: Head) -> bool:
-    """Move the older part of the embedded run into segments; whether this call did."""
+def seal_messages(backend: Backend, owner: Mapping[str, Any], head: Head) -> Head | None:
+    """Move the older part of the embedded run into segments; what a merge needs of the head afterwards.
+
+    None when there is nothing to move or another writer was faster.
+    """
     run = sealing.run_to_seal(head, backend.bounds)
     if not run:
-        return False
+        return None
     owner = {**owner, "user": head["user"]}
     items = store_segments(backend, owner, head, cut_into_segments(run, backend.bounds))
     query, update = sealing.message_cut(owner, head, len(run), items)
     done = swap(backend, owner, query, update, items, structure=head["structure"], comment="seal")
-    return done is not None
+    # The manifest was as it was read, says the guard; read again after a lost reply, it comes with ``done``.
+    return None if done is None else {**head, "segments": [*head["segments"], *items], **done}
 
 
 def merge(backend: Backend, owner: Mapping[str, Any], head: Head) -> bool:
