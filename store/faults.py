@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pymongo.errors import (
     AutoReconnect,
+    BulkWriteError,
     ConfigurationError,
     ConnectionFailure,
     DocumentTooLarge,
@@ -51,6 +52,8 @@ def is_unclear(error: PyMongoError) -> bool:
     """Whether the command may or may not have been applied, and may be tried again after a look."""
     if isinstance(error, (ConnectionFailure, WriteConcernError, WTimeoutError, ExecutionTimeout)):
         return True
+    if isinstance(error, BulkWriteError):
+        return bool(error.details["writeConcernErrors"]) and not error.details["writeErrors"]
     if isinstance(error, OperationFailure):
         return error.code in _UNCLEAR_CODES or error.has_error_label("RetryableWriteError")
     return False

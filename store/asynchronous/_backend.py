@@ -131,7 +131,7 @@ class AsyncBackend:
         self, name: str, query: Mapping[str, Any], fields: Mapping[str, Any] | None = None, *, comment: str
     ) -> dict[str, Any] | None:
         """One document."""
-        found: dict[str, Any] | None = await self._repeated(
+        found: dict[str, Any] | None = await self.repeated(
             lambda: self.collection(name).find_one(query, fields, **self._comment(comment))
         )
         return found
@@ -155,7 +155,7 @@ class AsyncBackend:
             cursor = self._cursor(name, query, fields, comment, sort, limit)
             return [document async for document in _pace.iterate(cursor)]
 
-        found: list[dict[str, Any]] = await self._repeated(read)
+        found: list[dict[str, Any]] = await self.repeated(read)
         return found
 
     async def stream(
@@ -205,7 +205,7 @@ class AsyncBackend:
             )
             return [document async for document in _pace.iterate(cursor)]
 
-        found: list[dict[str, Any]] = await self._repeated(read)
+        found: list[dict[str, Any]] = await self.repeated(read)
         return found
 
     # Writes
@@ -296,7 +296,7 @@ class AsyncBackend:
         self, name: str, query: Mapping[str, Any], update: Mapping[str, Any], *, comment: str
     ) -> int:
         """Apply an update that may be repeated to every document that fits; how many fit."""
-        result = await self._repeated(
+        result = await self.repeated(
             lambda: self.collection(name).update_many(query, update, **self._comment(comment))
         )
         return int(result.matched_count)
@@ -305,7 +305,7 @@ class AsyncBackend:
         self, name: str, query: Mapping[str, Any], update: Mapping[str, Any], *, comment: str
     ) -> None:
         """Apply an update that may be repeated, making the document when there is none."""
-        await self._repeated(
+        await self.repeated(
             lambda: self.collection(name).update_one(query, update, upsert=True, **self._comment(comment))
         )
 
@@ -326,7 +326,7 @@ class AsyncBackend:
                 if failed:
                     raise WriteConcernError(failed[0].get("errmsg", ""), failed[0].get("code")) from error
 
-        await self._repeated(send)
+        await self.repeated(send)
 
     async def insert_new(self, name: str, document: Mapping[str, Any], *, comment: str) -> None:
         """Insert a document whose ``_id`` others may hold.
@@ -373,19 +373,20 @@ class AsyncBackend:
 
     async def delete(self, name: str, query: Mapping[str, Any], *, comment: str) -> int:
         """Delete every document that fits; how many went."""
-        result = await self._repeated(
+        result = await self.repeated(
             lambda: self.collection(name).delete_many(query, **self._comment(comment))
         )
         return int(result.deleted_count)
 
     async def command(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Run a database command that may be repeated."""
-        reply: dict[str, Any] = await self._repeated(lambda: self.database.command(command))
+        reply: dict[str, Any] = await self.repeated(lambda: self.database.command(command))
         return reply
 
     # Repeating
 
-    async def _repeated(self, send: Callable[[], Any]) -> Any:
+    async def repeated(self, send: Callable[[], Any]) -> Any:
+        """The answer to what may be sent any number of times, sent until there is one."""
         for attempt in self.attempts():
             try:
                 return await _pace.settle(send())

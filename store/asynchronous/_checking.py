@@ -13,7 +13,7 @@ from bson.objectid import ObjectId
 from convostore.store import checking
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._listing import scan_ids
-from convostore.store.asynchronous._removing import delete
+from convostore.store.asynchronous._removing import finish
 from convostore.store.codec import blob_piece_ids, decode_u64
 from convostore.store.finding import Wanted
 from convostore.store.heads import Head, message_count
@@ -43,7 +43,7 @@ async def check(backend: AsyncBackend, user: str | None, *, repair: bool) -> Che
         found = Finding("leftover", "deletion", name, "a delete did not finish", repaired=repair)
         report.findings.append(found)
         if repair:
-            await delete(backend, {"_id": tombstone["c"], "user": tombstone["user"]})
+            await finish(backend, tombstone)
     async for row in scan_ids(backend, Wanted(user), fields={"user": 1}):
         await _check_one(backend, {"_id": row["_id"], "user": row["user"]}, report, repair=repair)
     await _headless(backend, user, report, repair=repair)

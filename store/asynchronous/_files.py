@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import IO, Any
 
 from bson.objectid import ObjectId
-from gridfs.errors import NoFile
+from gridfs.errors import FileExists, NoFile
+from pymongo.errors import PyMongoError
 
 from convostore.schemas.errors import NotFoundError, UnavailableError
+from convostore.store import faults
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
 
@@ -23,8 +26,21 @@ def _bucket(backend: AsyncBackend) -> Any:
 
 
 async def upload(backend: AsyncBackend, id: ObjectId, data: bytes | IO[bytes]) -> None:
-    """Store the bytes, or all that the file has to read, under that id."""
-    await _pace.settle(_bucket(backend).upload_from_stream_with_id(id, str(id), data))
+    """Store the bytes, or all that the file, which can be rewound, has to read, under that id."""
+    start = 0 if isinstance(data, bytes) else data.tell()
+    for attempt in backend.attempts():
+        try:
+            await _pace.settle(_bucket(backend).upload_from_stream_with_id(id, str(id), data))
+            return
+        except PyMongoError as error:
+            # The id is this call's own: what exists under it is what an earlier try stored.
+            again = isinstance(error, FileExists) or faults.is_unclear(error)
+            if not again or backend.is_last(attempt):
+                raise
+        await _pace.pause(attempt)
+        await delete(backend, id)
+        if not isinstance(data, bytes):
+            data.seek(start)
 
 
 async def download(backend: AsyncBackend, id: ObjectId) -> bytes:
@@ -34,8 +50,13 @@ async def download(backend: AsyncBackend, id: ObjectId) -> bytes:
         NotFoundError: there are none.
 
     """
-    stream = await opened(backend, id)
-    return bytes(await _pace.settle(stream.read()))
+
+    async def read() -> bytes:
+        stream = await opened(backend, id)
+        return bytes(await _pace.settle(stream.read()))
+
+    found: bytes = await backend.repeated(read)
+    return found
 
 
 async def opened(backend: AsyncBackend, id: ObjectId) -> Any:
@@ -53,7 +74,5 @@ async def opened(backend: AsyncBackend, id: ObjectId) -> Any:
 
 async def delete(backend: AsyncBackend, id: ObjectId) -> None:
     """Remove the bytes; it is no error when they are gone."""
-    try:
-        await _pace.settle(_bucket(backend).delete(id))
-    except NoFile:
-        return
+    with suppress(NoFile):
+        await backend.repeated(lambda: _bucket(backend).delete(id))

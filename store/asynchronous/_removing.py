@@ -4,6 +4,7 @@ left.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.faults import Unclear
 from convostore.store.results import Deleted
 
-__all__ = ["delete", "delete_expired", "expired"]
+__all__ = ["delete", "delete_expired", "expired", "finish"]
 
 PARTS = ("segments", "blobs", "bodies", "changes")
 _BATCH = 200
@@ -38,14 +39,32 @@ async def delete(
             # It changed between the look and the delete and is to stay.
             await backend.delete("meta", {"_id": tombstone}, comment="delete")
             return Deleted(False)
-    counts = dict.fromkeys(PARTS, 0)
+    counts = Counter[str]()
     for tombstone in await _tombstones(backend, owner):
-        gone = tombstone["_id"]["deletion"]
-        for name in PARTS:
-            part = {"user": gone["user"], "c": gone["c"], "lin": gone["lin"]}
-            counts[name] += await backend.delete(name, part, comment="delete")
-        await backend.delete("meta", {"_id": tombstone["_id"]}, comment="delete")
+        counts += await _remove_parts(backend, tombstone["_id"]["deletion"])
     return Deleted(existed, counts["segments"], counts["blobs"], counts["changes"])
+
+
+async def finish(backend: AsyncBackend, deletion: Mapping[str, Any]) -> None:
+    """Remove what a crash left of a conversation that was being deleted; one that is still there stays."""
+    head = {"_id": deletion["c"], "user": deletion["user"], "lineage": deletion["lin"]}
+    if await backend.find_one("conversations", head, {"_id": 1}, comment="delete") is None:
+        await _remove_parts(backend, deletion)
+    else:
+        await backend.delete("meta", {"_id": {"deletion": deletion}}, comment="delete")
+
+
+async def _remove_parts(backend: AsyncBackend, deletion: Mapping[str, Any]) -> Counter[str]:
+    """Remove the parts and then the tombstone; how many there were of each."""
+    counts = Counter[str]()
+    part = {"user": deletion["user"], "c": deletion["c"], "lin": deletion["lin"]}
+    for name in PARTS:
+        # Counted first: a delete whose reply was lost does not tell how many went.
+        counts[name] = len(await backend.find(name, part, {"_id": 1}, comment="delete"))
+        if counts[name]:
+            await backend.delete(name, part, comment="delete")
+    await backend.delete("meta", {"_id": {"deletion": deletion}}, comment="delete")
+    return counts
 
 
 async def _remove_head(backend: AsyncBackend, query: Mapping[str, Any]) -> bool:

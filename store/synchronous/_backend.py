@@ -132,7 +132,7 @@ class Backend:
         self, name: str, query: Mapping[str, Any], fields: Mapping[str, Any] | None = None, *, comment: str
     ) -> dict[str, Any] | None:
         """One document."""
-        found: dict[str, Any] | None = self._repeated(
+        found: dict[str, Any] | None = self.repeated(
             lambda: self.collection(name).find_one(query, fields, **self._comment(comment))
         )
         return found
@@ -156,7 +156,7 @@ class Backend:
             cursor = self._cursor(name, query, fields, comment, sort, limit)
             return [document for document in _pace.iterate(cursor)]
 
-        found: list[dict[str, Any]] = self._repeated(read)
+        found: list[dict[str, Any]] = self.repeated(read)
         return found
 
     def stream(
@@ -204,7 +204,7 @@ class Backend:
             cursor = _pace.settle(self.collection(name).aggregate(list(pipeline), **self._comment(comment)))
             return [document for document in _pace.iterate(cursor)]
 
-        found: list[dict[str, Any]] = self._repeated(read)
+        found: list[dict[str, Any]] = self.repeated(read)
         return found
 
     # Writes
@@ -293,14 +293,14 @@ class Backend:
         self, name: str, query: Mapping[str, Any], update: Mapping[str, Any], *, comment: str
     ) -> int:
         """Apply an update that may be repeated to every document that fits; how many fit."""
-        result = self._repeated(
+        result = self.repeated(
             lambda: self.collection(name).update_many(query, update, **self._comment(comment))
         )
         return int(result.matched_count)
 
     def put(self, name: str, query: Mapping[str, Any], update: Mapping[str, Any], *, comment: str) -> None:
         """Apply an update that may be repeated, making the document when there is none."""
-        self._repeated(
+        self.repeated(
             lambda: self.collection(name).update_one(query, update, upsert=True, **self._comment(comment))
         )
 
@@ -321,7 +321,7 @@ class Backend:
                 if failed:
                     raise WriteConcernError(failed[0].get("errmsg", ""), failed[0].get("code")) from error
 
-        self._repeated(send)
+        self.repeated(send)
 
     def insert_new(self, name: str, document: Mapping[str, Any], *, comment: str) -> None:
         """Insert a document whose ``_id`` others may hold.
@@ -366,17 +366,18 @@ class Backend:
 
     def delete(self, name: str, query: Mapping[str, Any], *, comment: str) -> int:
         """Delete every document that fits; how many went."""
-        result = self._repeated(lambda: self.collection(name).delete_many(query, **self._comment(comment)))
+        result = self.repeated(lambda: self.collection(name).delete_many(query, **self._comment(comment)))
         return int(result.deleted_count)
 
     def command(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Run a database command that may be repeated."""
-        reply: dict[str, Any] = self._repeated(lambda: self.database.command(command))
+        reply: dict[str, Any] = self.repeated(lambda: self.database.command(command))
         return reply
 
     # Repeating
 
-    def _repeated(self, send: Callable[[], Any]) -> Any:
+    def repeated(self, send: Callable[[], Any]) -> Any:
+        """The answer to what may be sent any number of times, sent until there is one."""
         for attempt in self.attempts():
             try:
                 return _pace.settle(send())

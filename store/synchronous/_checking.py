@@ -18,7 +18,7 @@ from convostore.store.heads import Head, message_count
 from convostore.store.results import CheckReport, Finding
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._listing import scan_ids
-from convostore.store.synchronous._removing import delete
+from convostore.store.synchronous._removing import finish
 
 __all__ = ["check", "collect"]
 
@@ -44,7 +44,7 @@ def check(backend: Backend, user: str | None, *, repair: bool) -> CheckReport:
         found = Finding("leftover", "deletion", name, "a delete did not finish", repaired=repair)
         report.findings.append(found)
         if repair:
-            delete(backend, {"_id": tombstone["c"], "user": tombstone["user"]})
+            finish(backend, tombstone)
     for row in scan_ids(backend, Wanted(user), fields={"user": 1}):
         _check_one(backend, {"_id": row["_id"], "user": row["user"]}, report, repair=repair)
     _headless(backend, user, report, repair=repair)

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import IO, Any
 
 from bson.objectid import ObjectId
-from gridfs.errors import NoFile
+from gridfs.errors import FileExists, NoFile
+from pymongo.errors import PyMongoError
 
 from convostore.schemas.errors import NotFoundError, UnavailableError
+from convostore.store import faults
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 
@@ -24,8 +27,21 @@ def _bucket(backend: Backend) -> Any:
 
 
 def upload(backend: Backend, id: ObjectId, data: bytes | IO[bytes]) -> None:
-    """Store the bytes, or all that the file has to read, under that id."""
-    _pace.settle(_bucket(backend).upload_from_stream_with_id(id, str(id), data))
+    """Store the bytes, or all that the file, which can be rewound, has to read, under that id."""
+    start = 0 if isinstance(data, bytes) else data.tell()
+    for attempt in backend.attempts():
+        try:
+            _pace.settle(_bucket(backend).upload_from_stream_with_id(id, str(id), data))
+            return
+        except PyMongoError as error:
+            # The id is this call's own: what exists under it is what an earlier try stored.
+            again = isinstance(error, FileExists) or faults.is_unclear(error)
+            if not again or backend.is_last(attempt):
+                raise
+        _pace.pause(attempt)
+        delete(backend, id)
+        if not isinstance(data, bytes):
+            data.seek(start)
 
 
 def download(backend: Backend, id: ObjectId) -> bytes:
@@ -35,8 +51,13 @@ def download(backend: Backend, id: ObjectId) -> bytes:
         NotFoundError: there are none.
 
     """
-    stream = opened(backend, id)
-    return bytes(_pace.settle(stream.read()))
+
+    def read() -> bytes:
+        stream = opened(backend, id)
+        return bytes(_pace.settle(stream.read()))
+
+    found: bytes = backend.repeated(read)
+    return found
 
 
 def opened(backend: Backend, id: ObjectId) -> Any:
@@ -54,7 +75,5 @@ def opened(backend: Backend, id: ObjectId) -> Any:
 
 def delete(backend: Backend, id: ObjectId) -> None:
     """Remove the bytes; it is no error when they are gone."""
-    try:
-        _pace.settle(_bucket(backend).delete(id))
-    except NoFile:
-        return
+    with suppress(NoFile):
+        backend.repeated(lambda: _bucket(backend).delete(id))

@@ -5,6 +5,7 @@ left.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from convostore.store.results import Deleted
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 
-__all__ = ["delete", "delete_expired", "expired"]
+__all__ = ["delete", "delete_expired", "expired", "finish"]
 
 PARTS = ("segments", "blobs", "bodies", "changes")
 _BATCH = 200
@@ -35,14 +36,32 @@ def delete(backend: Backend, owner: Mapping[str, Any], guard: Mapping[str, Any] 
             # It changed between the look and the delete and is to stay.
             backend.delete("meta", {"_id": tombstone}, comment="delete")
             return Deleted(False)
-    counts = dict.fromkeys(PARTS, 0)
+    counts = Counter[str]()
     for tombstone in _tombstones(backend, owner):
-        gone = tombstone["_id"]["deletion"]
-        for name in PARTS:
-            part = {"user": gone["user"], "c": gone["c"], "lin": gone["lin"]}
-            counts[name] += backend.delete(name, part, comment="delete")
-        backend.delete("meta", {"_id": tombstone["_id"]}, comment="delete")
+        counts += _remove_parts(backend, tombstone["_id"]["deletion"])
     return Deleted(existed, counts["segments"], counts["blobs"], counts["changes"])
+
+
+def finish(backend: Backend, deletion: Mapping[str, Any]) -> None:
+    """Remove what a crash left of a conversation that was being deleted; one that is still there stays."""
+    head = {"_id": deletion["c"], "user": deletion["user"], "lineage": deletion["lin"]}
+    if backend.find_one("conversations", head, {"_id": 1}, comment="delete") is None:
+        _remove_parts(backend, deletion)
+    else:
+        backend.delete("meta", {"_id": {"deletion": deletion}}, comment="delete")
+
+
+def _remove_parts(backend: Backend, deletion: Mapping[str, Any]) -> Counter[str]:
+    """Remove the parts and then the tombstone; how many there were of each."""
+    counts = Counter[str]()
+    part = {"user": deletion["user"], "c": deletion["c"], "lin": deletion["lin"]}
+    for name in PARTS:
+        # Counted first: a delete whose reply was lost does not tell how many went.
+        counts[name] = len(backend.find(name, part, {"_id": 1}, comment="delete"))
+        if counts[name]:
+            backend.delete(name, part, comment="delete")
+    backend.delete("meta", {"_id": {"deletion": deletion}}, comment="delete")
+    return counts
 
 
 def _remove_head(backend: Backend, query: Mapping[str, Any]) -> bool:
