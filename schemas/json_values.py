@@ -11,13 +11,23 @@ import marshal
 import math
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import repeat
 from typing import Any, TypeAlias
 
 from convostore.schemas.errors import InvalidRecordError
 
-__all__ = ["JSON", "MAX_DEPTH", "check_json", "dump_exact", "dump_text", "image", "images", "load_exact", "same_json"]
+__all__ = [
+    "JSON",
+    "MAX_DEPTH",
+    "check_json",
+    "dump_exact",
+    "dump_text",
+    "image",
+    "images",
+    "load_exact",
+    "same_json",
+]
 
 JSON: TypeAlias = Any
 """None, bool, int, float, str, a list of JSON, or a dict from str to JSON; nothing else, no subclasses."""
@@ -26,6 +36,7 @@ MAX_DEPTH = 500
 """Levels of nesting a value may have; Python's own JSON encoder gives up near 1,000."""
 
 _MAX_INT_BITS = 14_283  # 4,300 digits: what Python turns into text and back by default
+_HALF = re.compile("[\ud800-\udfff]")
 _ATOMS = frozenset({type(None), bool, int, float, str})
 
 
@@ -104,7 +115,8 @@ def check_json(value: JSON, path: str, *, index: int | None = None) -> None:
 
     Raises:
         InvalidRecordError: a datetime, set, tuple, bytes, Decimal, enum or other object; a key that is no
-            text; a whole number of more than 4,300 digits; more than ``MAX_DEPTH`` levels.
+            text, or that JSON cannot tell from another one; a whole number of more than 4,300 digits; more
+            than ``MAX_DEPTH`` levels.
 
     """
     try:
@@ -131,12 +143,23 @@ def _check(value: JSON, path: str, depth: int, index: int | None) -> None:
                 reason = f"a key of type {type(key).__name__}; JSON keys are text"
                 raise InvalidRecordError(f"{path}[{key!a}]", reason, index=index)
             _check(item, f"{path}.{key}", depth + 1, index)
+        if not _are_distinct(value):
+            reason = "two keys that are one in JSON, where two halves of a surrogate pair are one character"
+            raise InvalidRecordError(path, reason, index=index)
     elif kind is list:
         for place, item in enumerate(value):
             _check(item, f"{path}[{place}]", depth + 1, index)
     else:
         reason = f"a {kind.__name__} is no JSON; give text, a number, true, false, null, a list or a dict"
         raise InvalidRecordError(path, reason, index=index)
+
+
+def _are_distinct(keys: Collection[str]) -> bool:
+    odd = [key for key in keys if not key.isascii() and _HALF.search(key)]
+    if not odd:
+        return True
+    joined = [key.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass") for key in keys]
+    return len(set(joined)) == len(joined)
 
 
 def dump_text(value: JSON) -> str:
