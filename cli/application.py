@@ -17,7 +17,7 @@ import typer
 __all__ = ["Application", "Interrupted", "resumable"]
 
 _UsageError = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "UsageError")
-_ClickException = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+_ClickException: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 _JSON_OPTIONS = frozenset(("--json", "--json-lines"))
 
 

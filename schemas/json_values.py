@@ -215,7 +215,9 @@ def load_exact(text: str | bytes) -> JSON:
 
     """
     try:
-        return _untagged(json.loads(text))
+        value = json.loads(text)
+        sign = '"$' if isinstance(text, str) else b'"$'
+        return _untagged(value) if sign in text else value  # type: ignore[operator]  # of the same kind
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

@@ -117,9 +117,10 @@ class ConversationLine:
 
 @dataclass(frozen=True, slots=True)
 class EntriesLine:
-    """A run of a conversation's entries, in order."""
+    """A run of a conversation's entries, in order; ``size`` is that of the line read, in bytes."""
 
     entries: tuple[Entry, ...]
+    size: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,7 @@ class ChangesLine:
     """A run of a conversation's change records, oldest first, in the JSON of the store's history."""
 
     changes: tuple[JSON, ...]
+    size: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

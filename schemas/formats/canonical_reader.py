@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from convostore.schemas.authors import Author
@@ -91,6 +92,8 @@ class _Reading:
             if isinstance(found, Trailer):
                 self._check_trailer(found, number)
             if not self._skipping:
+                if isinstance(found, (EntriesLine, ChangesLine)):
+                    found = replace(found, size=len(line))
                 yield number, found
         self.lines += 1
         self._sha256.update(line + b"\n" if ended else line)

@@ -51,11 +51,16 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One value of the input: where it stood, and what a reader should know about how it was written."""
+    """One value of the input: where it stood, and what a reader should know about how it was written.
+
+    ``sha256`` is of the bytes of its line, in hex; None where it has no line of its own.
+    """
 
     position: Position
     value: JSON
     notes: tuple[str, ...] = ()
+    sha256: str | None = None
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)

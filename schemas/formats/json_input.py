@@ -9,11 +9,13 @@ the numbers they name. A number beyond the range of doubles (``1e999``) is refus
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from convostore.schemas.formats.items import Found, Position, Refused
 from convostore.schemas.json_values import JSON
@@ -129,7 +131,11 @@ def line_values(chunks: Iterable[bytes]) -> Iterator[Found | Refused]:
             continue
         if not text.strip(_BLANK + _BOM):
             continue
-        yield decode(text, number, cut=not ended and is_open(text))
+        found = decode(text, number, cut=not ended and is_open(text))
+        if isinstance(found, Found):
+            digest = hashlib.sha256(line.strip()).hexdigest()
+            found = replace(found, sha256=digest, size=len(line))
+        yield found
 
 
 def is_inside_text(text: str) -> bool:

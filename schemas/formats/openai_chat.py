@@ -35,6 +35,7 @@ _BLOCKS_OF_OTHERS = frozenset(
     {"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "input_text", "output_text"}
 )
 _OF_ANDA = frozenset({"status", "usage", "period", "artifacts", "updated_at"})
+_NO_TIME = Facts(dialect=NAME)
 _NAMED_BY_CONTENT = "sha256:"
 
 
@@ -148,9 +149,14 @@ def _imported(
     for place, message in enumerate(messages):
         if not _is_message(message):
             raise InvalidRecordError(f"messages[{place}]", "no chat message: it has no role", index=place)
-        facts.append(Facts(_made(message, f"messages[{place}].created_at"), dialect=NAME))
-    text = dump_text(dict(value))
-    content = hashlib.sha256(text.encode()).hexdigest()
+        if "created_at" in message:
+            facts.append(Facts(_made(message, f"messages[{place}].created_at"), dialect=NAME))
+        else:
+            facts.append(_NO_TIME)
+    content, size = found.sha256, found.size
+    if id is None or content is None:
+        text = dump_text(dict(value))
+        content, size = hashlib.sha256(text.encode()).hexdigest(), len(text)
     times = [fact.made for fact in facts if fact.made is not None]
     created = _made(value, "created_at")
     if created is not None:
@@ -174,7 +180,7 @@ def _imported(
         unknown={name: item for name, item in value.items() if name not in named},
         states=frozenset({"messages", "extra"}),
         notes=found.notes,
-        size=len(text),
+        size=size,
     )
 
 

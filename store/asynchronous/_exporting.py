@@ -34,6 +34,9 @@ _REREADS = 20
 _TOGETHER = 4
 """Segments read at once: at most 1 MiB each."""
 
+_SCANNED = 32
+"""Whole heads read at once: mostly below 128 KiB each."""
+
 _IN_MEMORY = 8 << 20
 
 
@@ -62,7 +65,7 @@ class Exporter:
         self._out(writer.header())
         async for stored in self._resources(wanted):
             await self._resource(writer, stored)
-        async for row in scan_ids(self._backend, wanted, fields={"user": 1}):
+        async for row in scan_ids(self._backend, wanted, batch=_SCANNED):
             try:
                 with tempfile.SpooledTemporaryFile(
                     _IN_MEMORY, mode="w+", encoding="ascii", newline="\n"
@@ -108,7 +111,7 @@ class Exporter:
 
     async def _records(self, wanted: Wanted) -> AsyncIterator[tuple[Conversation, Head, IO[str], int]]:
         """Each record without its messages, which lie in a file as exact JSON, a line each."""
-        async for row in scan_ids(self._backend, wanted, fields={"user": 1}):
+        async for row in scan_ids(self._backend, wanted, fields={"log": 0, "recent": 0}, batch=_SCANNED):
             with tempfile.SpooledTemporaryFile(
                 _IN_MEMORY, mode="w+", encoding="ascii", newline="\n"
             ) as spool:
@@ -124,6 +127,8 @@ class Exporter:
     ) -> tuple[canonical.ConversationLine, list[str], int]:
         """The conversation's line, its changes as texts; its entries go to the file, a line each."""
         for attempt in range(1, _REREADS + 1):
+            if attempt > 1:
+                row = await self._again(row)
             head, record, count = await self._whole(row, spool, _entry_text)
             with self._backend.call(_CALL):
                 changes = await self._changes(head)
@@ -135,16 +140,23 @@ class Exporter:
             await _pace.pause(attempt)
         raise _moving(row)
 
+    async def _again(self, row: Mapping[str, Any]) -> Head:
+        owner = {"_id": row["_id"], "user": row["user"]}
+        with self._backend.call(_CALL):
+            head = await self._backend.find_one("conversations", owner, comment=_CALL)
+        if head is None:
+            raise not_found(owner)
+        return head
+
     async def _whole(
         self, row: Mapping[str, Any], spool: IO[str], text_of: Callable[[StoredEntry, Any], str]
     ) -> tuple[Head, Conversation, int]:
         """The head, the record without messages, how many entries went to the file: all of one version."""
         owner = {"_id": row["_id"], "user": row["user"]}
+        head = dict(row)
         for attempt in range(1, _REREADS + 1):
-            with self._backend.call(_CALL):
-                head = await self._backend.find_one("conversations", owner, comment=_CALL)
-            if head is None:
-                raise not_found(owner)
+            if attempt > 1:
+                head = await self._again(row)
             spool.seek(0)
             spool.truncate()
             count = await self._entries(owner, head, spool, text_of)

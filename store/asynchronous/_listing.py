@@ -42,7 +42,12 @@ async def count(backend: AsyncBackend, wanted: Wanted) -> int:
 
 
 async def scan_ids(
-    backend: AsyncBackend, wanted: Wanted, *, fields: Any = None, after: int | None = None
+    backend: AsyncBackend,
+    wanted: Wanted,
+    *,
+    fields: Any = None,
+    after: int | None = None,
+    batch: int = _SCANNED,
 ) -> AsyncIterator[dict[str, Any]]:
     """Documents in order of id, page by page, each behind the last one given.
 
@@ -55,7 +60,7 @@ async def scan_ids(
         where = query if last is None else {**query, "_id": {"$gt": last}}
         with backend.call("scan"):
             page = await backend.find(
-                "conversations", where, fields, comment="scan", sort=[("_id", 1)], limit=-_SCANNED
+                "conversations", where, fields, comment="scan", sort=[("_id", 1)], limit=-batch
             )
         for document in page:
             yield document

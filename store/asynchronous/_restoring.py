@@ -81,9 +81,30 @@ class Restorer:
         self._done: list[tuple[Opened, Head]] = []
         self._done_bytes = 0
         self._links = Links()
+        self._by_id: dict[int, Head] = {}
+        self._by_source: dict[tuple[str, str, str], Head] = {}
+        self._given: set[int] = set()
+
+    async def look_ahead(self, lines: Sequence[ConversationLine]) -> None:
+        """Learn what the store has of the conversations that come next."""
+        sources: dict[tuple[str, str], list[str]] = {}
+        for line in lines:
+            user = line.user if self._user is None else self._user
+            for source in (line.source, _source_of_life(line)):
+                if source is not None:
+                    sources.setdefault((user, source.format), []).append(source.id)
+        self._by_id, self._by_source = {}, {}
+        with self._backend.call(_CALL):
+            query: dict[str, Any] = {"_id": {"$in": [encode_u64(line.id) for line in lines]}}
+            for head in await self._backend.find("conversations", query, _FACTS, comment=_CALL):
+                self._by_id[decode_u64(head["_id"])] = head
+            for (user, format), identities in sources.items():
+                query = {"user": user, "source.format": format, "source.id": {"$in": identities}}
+                for head in await self._backend.find("conversations", query, _FACTS, comment=_CALL):
+                    self._by_source[user, format, head["source"]["id"]] = head
 
     async def take(self, position: int, line: Line | Refused) -> None:
-        """Take one line."""
+        """Take one line; of a conversation one that was looked ahead to."""
         if isinstance(line, Refused):
             await self._drop()
             self._resources.drop()
@@ -135,39 +156,33 @@ class Restorer:
                 known=SCHEMA_VERSION,
             )
         record = record_of(line, self._user, self._resources.became)
-        synthetic = Source(FORMAT, f"{line.id}@{line.lineage}")
-        held = await self._held(record.user, line, synthetic)
+        synthetic = _source_of_life(line)
+        held = self._held_by(record.user, line, synthetic)
         opened = Opened(position, line, record, record, held, source=line.source)
         if held is not None:
             opened.id = decode_u64(held["_id"])
             return opened
-        free = await self._backend.find_one(
-            "conversations", {"_id": encode_u64(line.id)}, {"_id": 1}, comment=_CALL
-        )
-        if line.id and free is None:
+        if line.id and line.id not in self._by_id and line.id not in self._given:
             opened.id = line.id
         elif not self._report.dry_run:
             opened.id = (await next_ids(self._backend, "conversation", 1, self._ids, comment=_CALL))[0]
         if opened.id != line.id and line.source is None:
             # Under another id it must be known again all the same.
             opened.source = synthetic
+        self._given.add(opened.id)
         self._links.announce(line.id, opened.id)
         opened.record = record.model_copy()
         self._links.follow(opened.record)
         return opened
 
-    async def _held(self, user: str, line: ConversationLine, synthetic: Source) -> Head | None:
+    def _held_by(self, user: str, line: ConversationLine, synthetic: Source) -> Head | None:
         """The stored conversation that the line is of: the same life of it, or one of the same source."""
-        query: dict[str, Any] = {"_id": encode_u64(line.id), "user": user}
-        found = await self._backend.find_one("conversations", query, _FACTS, comment=_CALL)
-        if found is not None and found["lineage"] == line.lineage:
+        found = self._by_id.get(line.id)
+        if found is not None and found["user"] == user and found["lineage"] == line.lineage:
             return found
         for source in (line.source, synthetic):
-            if source is not None:
-                query = {"user": user, "source.format": source.format, "source.id": source.id}
-                found = await self._backend.find_one("conversations", query, _FACTS, comment=_CALL)
-                if found is not None:
-                    return found
+            if source is not None and (user, source.format, source.id) in self._by_source:
+                return self._by_source[user, source.format, source.id]
         return None
 
     # Entries and changes
@@ -344,7 +359,7 @@ class Restorer:
         report, line = self._report, opened.line
         kept: str | None = ""
         if not opened.is_older:
-            source = opened.source or Source(FORMAT, f"{line.id}@{line.lineage}")
+            source = opened.source or _source_of_life(line)
             record = opened.record.model_copy(update={"messages": [one.message for one in opened.compared]})
             facts = [Facts(one.made, one.author, one.dialect, one.unfinished) for one in opened.compared]
             states = frozenset(Conversation.model_fields)
@@ -377,3 +392,8 @@ class Restorer:
             return
         for name in ("segments", "blobs", "bodies", "changes"):
             await self._backend.delete(name, opened.part, comment=_CALL)
+
+
+def _source_of_life(line: ConversationLine) -> Source:
+    """The identity of a conversation that has no source, for where it is stored under another id."""
+    return Source(FORMAT, f"{line.id}@{line.lineage}")

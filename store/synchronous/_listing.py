@@ -39,7 +39,12 @@ def count(backend: Backend, wanted: Wanted) -> int:
 
 
 def scan_ids(
-    backend: Backend, wanted: Wanted, *, fields: Any = None, after: int | None = None
+    backend: Backend,
+    wanted: Wanted,
+    *,
+    fields: Any = None,
+    after: int | None = None,
+    batch: int = _SCANNED,
 ) -> Iterator[dict[str, Any]]:
     """Documents in order of id, page by page, each behind the last one given.
 
@@ -52,7 +57,7 @@ def scan_ids(
         where = query if last is None else {**query, "_id": {"$gt": last}}
         with backend.call("scan"):
             page = backend.find(
-                "conversations", where, fields, comment="scan", sort=[("_id", 1)], limit=-_SCANNED
+                "conversations", where, fields, comment="scan", sort=[("_id", 1)], limit=-batch
             )
         for document in page:
             yield document

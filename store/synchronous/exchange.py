@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, TypeVar
 
 from convostore.schemas.errors import ImportFormatError, InvalidRecordError, QueryError, SchemaVersionError
-from convostore.schemas.formats import FORMATS, ByteInput, Format, ReadOptions, canonical, detect
+from convostore.schemas.formats import FORMATS, ByteInput, Format, ReadOptions, Refused, canonical, detect
+from convostore.schemas.formats.canonical import ChangesLine, ConversationLine, EntriesLine, Line
 from convostore.schemas.formats.canonical_reader import read_canonical
 from convostore.store import faults
 from convostore.store.exchanging import ExportReport, ImportReport
@@ -22,6 +23,9 @@ __all__ = ["export_conversations", "import_conversations"]
 T = TypeVar("T")
 
 _CHUNK = 256 << 10
+_TOGETHER = 200
+_GROUP_BYTES = 4 << 20
+_SMALL = 4 << 10
 
 
 def import_conversations(
@@ -50,9 +54,12 @@ def import_conversations(
     with faults.translated("import"):
         if found.read is None:
             restorer = Restorer(backend, ids, report, user=options.user, on_progress=on_progress)
-            lines = _until_broken(read_canonical(stream), report)
-            for position, line in lines:
-                restorer.take(position, line)
+            for group in _groups(_until_broken(read_canonical(stream), report)):
+                heads = [line for _, line in group if isinstance(line, ConversationLine)]
+                if heads:
+                    restorer.look_ahead(heads)
+                for position, line in group:
+                    restorer.take(position, line)
             restorer.finish()
         else:
             importer = Importer(backend, ids, report, user=options.user, into=into, on_progress=on_progress)
@@ -60,6 +67,24 @@ def import_conversations(
                 importer.take(item)
             importer.finish()
     return report
+
+
+def _groups(lines: Iterator[tuple[int, Line | Refused]]) -> Iterator[list[tuple[int, Line | Refused]]]:
+    """The lines in groups of as many conversations as are looked up together, and of a few MiB."""
+    group: list[tuple[int, Line | Refused]] = []
+    heads = size = 0
+    for position, line in lines:
+        if isinstance(line, ConversationLine):
+            if heads >= _TOGETHER:
+                yield group
+                group, heads, size = [], 0, 0
+            heads += 1
+        group.append((position, line))
+        size += line.size if isinstance(line, (EntriesLine, ChangesLine)) else _SMALL
+        if size >= _GROUP_BYTES:
+            yield group
+            group, heads, size = [], 0, 0
+    yield group
 
 
 def _until_broken(items: Iterator[T], report: ImportReport) -> Iterator[T]:

@@ -572,3 +572,13 @@ def test_two_hundred_real_runs_come_in_once_and_go_out_equal(
     written = exported(store)
     other.import_conversations(written)
     assert exported(other) == written
+
+
+def test_same_conversations_in_another_layout_are_unchanged(store: ConversationStore) -> None:
+    conversations = [chat("a", HI, HELLO), chat("b", HI)]
+    store.import_conversations(lines(*conversations), user="alice")
+    for text in (json.dumps(conversations), json.dumps(conversations, indent=2)):
+        report = store.import_conversations(text.encode(), user="alice")
+        assert counts(report) == {"read": 2, "unchanged": 2, "messages": 3}
+    (first, _) = store.scan(user="alice")
+    assert first.version == 1
