@@ -33,6 +33,7 @@ WORDS = {
     "AsyncConversationStore": "ConversationStore",
     "AsyncUserStore": "UserStore",
     "AsyncResources": "Resources",
+    "AsyncAnalytics": "Analytics",
     "AsyncUserResources": "UserResources",
     "AsyncBackend": "Backend",
     "AsyncConnection": "Connection",

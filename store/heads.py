@@ -258,7 +258,7 @@ def new_head(
     record_log: Sequence[Mapping[str, Any]],
 ) -> Head:
     """The document of a conversation: its record's fields, its newest messages and the store's own facts."""
-    hours = [row["at"] // HOUR_MS for row in record_log]
+    hours = [row["at"] // HOUR_MS for row in record_log] or [decode_u64(fields["created_at"]) // HOUR_MS]
     return {
         **fields,
         "messages": list(entries),
@@ -273,7 +273,7 @@ def new_head(
         "segments": list(segments),
         "log": list(record_log),
         "log_start": Int64(0),
-        **({"dirty": Int64(min(hours))} if hours else {}),
+        "dirty": Int64(min(hours)),
     }
 
 

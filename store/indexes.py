@@ -62,6 +62,12 @@ INDEXES: Final[dict[str, list[dict[str, Any]]]] = {
         {"name": "user", "key": {"user": 1, "_id": 1}},
         {"name": "marked", "key": {"marked": 1}, "partialFilterExpression": {"marked": _PRESENT}},
     ],
+    "ledger": [
+        {"name": "hour", "key": {"h": 1}},
+        {"name": "user", "key": {"user": 1, "h": 1}},
+        {"name": "conversation", "key": {"_id.c": 1}},
+    ],
+    "sheets": [],
     "meta": [],
 }
 

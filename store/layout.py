@@ -13,7 +13,7 @@ MIB: Final = 1024 * KIB
 SCHEMA_VERSION: Final = 1
 """Of the documents this release writes; kept in each head and in ``meta``."""
 
-COLLECTIONS: Final = ("conversations", "segments", "blobs", "resources", "changes", "bodies", "meta")
+COLLECTIONS: Final = ("conversations", "segments", "blobs", "resources", "changes", "bodies", "ledger", "sheets", "meta")
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,16 @@ _SAID_ELSEWHERE: Final = frozenset(
     ("source", "unknown", "unknown_text", "version", "revision", "lineage", "next_entry", "schema_version")
 )
 _FOLLOWS: Final = frozenset(
-    ("segments", "structure", "embedded_count", "embedded_bytes", "queue_bytes", "attachment_bytes", "dirty")
+    (
+        "segments",
+        "structure",
+        "embedded_count",
+        "embedded_bytes",
+        "queue_bytes",
+        "attachment_bytes",
+        "dirty",
+        "rolled",
+    )
 )
 """Where messages lie, and sums: made anew where a conversation is restored."""
 

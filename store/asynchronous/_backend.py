@@ -16,6 +16,7 @@ from typing import Any
 
 import pymongo
 from bson.objectid import ObjectId
+from pymongo import ReplaceOne
 from pymongo.errors import BulkWriteError, CursorNotFound, DuplicateKeyError, PyMongoError, WriteConcernError
 from pymongo.read_preferences import ReadPreference
 from pymongo.write_concern import WriteConcern
@@ -370,6 +371,39 @@ class AsyncBackend:
                 raise faults.Unclear(error) from error
             raise
         return []
+
+    async def write_all(self, name: str, writes: Sequence[Any], *, comment: str) -> None:
+        """Send replacements and updates that may be repeated.
+
+        A replacement whose query does not fit the document of that id is left out.
+        """
+        if not writes:
+            return
+        if self.engine == "mongomock":  # its bulk writes do not fit this pymongo
+            for write in writes:
+                await self._write_one(name, write)
+            return
+
+        async def send() -> None:
+            try:
+                await _pace.settle(
+                    self.collection(name).bulk_write(list(writes), ordered=False, **self._comment(comment))
+                )
+            except BulkWriteError as error:
+                if any(failed["code"] != _DUPLICATE for failed in error.details["writeErrors"]):
+                    raise
+
+        await self.repeated(send)
+
+    async def _write_one(self, name: str, write: Any) -> None:
+        collection = self.collection(name)
+        if isinstance(write, ReplaceOne):
+            try:
+                await _pace.settle(collection.replace_one(write._filter, write._doc, upsert=True))
+            except DuplicateKeyError:
+                return
+        else:
+            await _pace.settle(collection.update_one(write._filter, write._doc))
 
     async def delete(self, name: str, query: Mapping[str, Any], *, comment: str) -> int:
         """Delete every document that fits; how many went."""

@@ -38,6 +38,7 @@ from convostore.store.asynchronous import (
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._connecting import AsyncConnection
 from convostore.store.asynchronous._watching import AsyncWatch
+from convostore.store.asynchronous.analytics import AsyncAnalytics
 from convostore.store.asynchronous.resources import AsyncResources
 from convostore.store.asynchronous.users import AsyncUserStore
 from convostore.store.codec import encode_u64
@@ -150,6 +151,11 @@ class AsyncConversationStore:
     def resources(self) -> AsyncResources:
         """The resources that conversations refer to."""
         return AsyncResources(self._opened, self._ids)
+
+    @property
+    def analytics(self) -> AsyncAnalytics:
+        """Figures over time: usage by period."""
+        return AsyncAnalytics(self._opened)
 
     # Setting up and looking after
 

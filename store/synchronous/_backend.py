@@ -17,6 +17,7 @@ from typing import Any
 
 import pymongo
 from bson.objectid import ObjectId
+from pymongo import ReplaceOne
 from pymongo.errors import BulkWriteError, CursorNotFound, DuplicateKeyError, PyMongoError, WriteConcernError
 from pymongo.read_preferences import ReadPreference
 from pymongo.write_concern import WriteConcern
@@ -363,6 +364,39 @@ class Backend:
                 raise faults.Unclear(error) from error
             raise
         return []
+
+    def write_all(self, name: str, writes: Sequence[Any], *, comment: str) -> None:
+        """Send replacements and updates that may be repeated.
+
+        A replacement whose query does not fit the document of that id is left out.
+        """
+        if not writes:
+            return
+        if self.engine == "mongomock":  # its bulk writes do not fit this pymongo
+            for write in writes:
+                self._write_one(name, write)
+            return
+
+        def send() -> None:
+            try:
+                _pace.settle(
+                    self.collection(name).bulk_write(list(writes), ordered=False, **self._comment(comment))
+                )
+            except BulkWriteError as error:
+                if any(failed["code"] != _DUPLICATE for failed in error.details["writeErrors"]):
+                    raise
+
+        self.repeated(send)
+
+    def _write_one(self, name: str, write: Any) -> None:
+        collection = self.collection(name)
+        if isinstance(write, ReplaceOne):
+            try:
+                _pace.settle(collection.replace_one(write._filter, write._doc, upsert=True))
+            except DuplicateKeyError:
+                return
+        else:
+            _pace.settle(collection.update_one(write._filter, write._doc))
 
     def delete(self, name: str, query: Mapping[str, Any], *, comment: str) -> int:
         """Delete every document that fits; how many went."""

@@ -58,6 +58,7 @@ from convostore.store.synchronous import (
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._connecting import Connection
 from convostore.store.synchronous._watching import Watch
+from convostore.store.synchronous.analytics import Analytics
 from convostore.store.synchronous.resources import Resources
 from convostore.store.synchronous.users import UserStore
 from convostore.store.timeline import Revision
@@ -151,6 +152,11 @@ class ConversationStore:
     def resources(self) -> Resources:
         """The resources that conversations refer to."""
         return Resources(self._opened, self._ids)
+
+    @property
+    def analytics(self) -> Analytics:
+        """Figures over time: usage by period."""
+        return Analytics(self._opened)
 
     # Setting up and looking after
 
