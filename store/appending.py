@@ -78,6 +78,7 @@ class Append:
     attachment_bytes: int = 0
     took: str | None = None
     expected: int | None = None
+    model: str | None = None
     messages: tuple[JSON, ...] = ()
     """The messages as the caller gave them."""
     own_keys: bool = True
@@ -116,7 +117,13 @@ class Append:
         if self.digests:
             digests = list(self.digests) if self.keyed_each else self.digests[0]
         record = history.push_record(
-            self.now, len(self.entries), key=key, digests=digests, usage=self.usage, author=self.author
+            self.now,
+            len(self.entries),
+            key=key,
+            digests=digests,
+            usage=self.usage,
+            model=self.model,
+            author=self.author,
         )
         if halted is not None:
             record["hw"] = halted

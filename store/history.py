@@ -10,6 +10,7 @@ omitted when it says nothing:
 ``n``    messages pushed (1 when omitted); absent in records of another kind
 ``u``    usage given, counter by counter (only those above zero)
 ``md``   the model, when known
+``qs``   of an import: ``[quarter of an hour, messages]`` by the messages' own times; the rest count at ``at``
 ``by``   author of the change
 ``e``    ids drawn from the conversation's counter, when not ``n``
 ``from`` ``to`` ``with`` ``rm``  of a splice: the range replaced, ids of what stands there now, entries taken
@@ -65,6 +66,7 @@ def push_record(
     key: Key | Sequence[Key],
     digests: int | Sequence[int] | None = None,
     usage: Mapping[str, int] | None = None,
+    model: str | None = None,
     author: Mapping[str, Any] | None = None,
 ) -> Record:
     """The record of an append of ``count`` messages; it holds none of them."""
@@ -75,6 +77,8 @@ def push_record(
         record["n"] = count
     if digests is not None:
         record["h"] = Int64(digests) if isinstance(digests, int) else [Int64(one) for one in digests]
+    if model is not None:
+        record["md"] = model
     return record | _facts(usage, author)
 
 

@@ -62,6 +62,7 @@ def append_request(
     expected: Any,
     unfinished: bool,
     force: bool,
+    model: str | None = None,
 ) -> Append:
     """One append, ready to be sent."""
     given = parameters.messages(messages)
@@ -107,6 +108,7 @@ def append_request(
         attachment_bytes,
         None if took is None else parameters.plain_text(took, "took"),
         parameters.version(expected),
+        None if model is None else parameters.plain_text(model, "model"),
         tuple(given),
         own,
     )

@@ -40,6 +40,7 @@ from convostore.store.asynchronous._connecting import AsyncConnection
 from convostore.store.asynchronous._watching import AsyncWatch
 from convostore.store.asynchronous.analytics import AsyncAnalytics
 from convostore.store.asynchronous.resources import AsyncResources
+from convostore.store.asynchronous.saved_sessions import AsyncSavedSessions
 from convostore.store.asynchronous.users import AsyncUserStore
 from convostore.store.codec import encode_u64
 from convostore.store.exchanging import ExportReport, ImportReport
@@ -156,6 +157,11 @@ class AsyncConversationStore:
     def analytics(self) -> AsyncAnalytics:
         """Figures over time: usage by period."""
         return AsyncAnalytics(self._opened)
+
+    @property
+    def saved_sessions(self) -> AsyncSavedSessions:
+        """Saved sessions of agents in exchange with conversations."""
+        return AsyncSavedSessions(self._opened, self._ids)
 
     # Setting up and looking after
 
@@ -353,6 +359,7 @@ class AsyncConversationStore:
         resources: Resource | Sequence[Resource] | None = None,
         usage: Any = None,
         usage_errors: Literal["raise", "report"] = "raise",
+        model: str | None = None,
         status: ConversationStatus | str | None = None,
         author: Any = None,
         dialect: str | None = None,
@@ -366,7 +373,7 @@ class AsyncConversationStore:
         """Append one message or a list, all or none, in one round trip whose cost does not grow with the
         history.
 
-        ``usage`` is added to the counters; None is unknown. ``key`` makes a repeated call give the first
+        ``usage`` is added to the counters; None is unknown; ``model`` is what it was used by. ``key`` makes a repeated call give the first
         result, ``keys``, one a message, make repeated messages recognised; ``took`` clears queued texts that
         became these messages; ``expected`` is the version to build on. On a record in hand, which then holds
         what is stored, the messages must be unchanged since it was read. Round trips: 1; with ``key`` or
@@ -393,6 +400,7 @@ class AsyncConversationStore:
             artifacts=_listed(artifacts),
             resources=_listed(resources),
             usage=counted,
+            model=model,
             status=status,
             author=author,
             dialect=dialect,

@@ -60,6 +60,7 @@ from convostore.store.synchronous._connecting import Connection
 from convostore.store.synchronous._watching import Watch
 from convostore.store.synchronous.analytics import Analytics
 from convostore.store.synchronous.resources import Resources
+from convostore.store.synchronous.saved_sessions import SavedSessions
 from convostore.store.synchronous.users import UserStore
 from convostore.store.timeline import Revision
 
@@ -157,6 +158,11 @@ class ConversationStore:
     def analytics(self) -> Analytics:
         """Figures over time: usage by period."""
         return Analytics(self._opened)
+
+    @property
+    def saved_sessions(self) -> SavedSessions:
+        """Saved sessions of agents in exchange with conversations."""
+        return SavedSessions(self._opened, self._ids)
 
     # Setting up and looking after
 
@@ -352,6 +358,7 @@ class ConversationStore:
         resources: Resource | Sequence[Resource] | None = None,
         usage: Any = None,
         usage_errors: Literal["raise", "report"] = "raise",
+        model: str | None = None,
         status: ConversationStatus | str | None = None,
         author: Any = None,
         dialect: str | None = None,
@@ -365,7 +372,7 @@ class ConversationStore:
         """Append one message or a list, all or none, in one round trip whose cost does not grow with the
         history.
 
-        ``usage`` is added to the counters; None is unknown. ``key`` makes a repeated call give the first
+        ``usage`` is added to the counters; None is unknown; ``model`` is what it was used by. ``key`` makes a repeated call give the first
         result, ``keys``, one a message, make repeated messages recognised; ``took`` clears queued texts that
         became these messages; ``expected`` is the version to build on. On a record in hand, which then holds
         what is stored, the messages must be unchanged since it was read. Round trips: 1; with ``key`` or
@@ -392,6 +399,7 @@ class ConversationStore:
             artifacts=_listed(artifacts),
             resources=_listed(resources),
             usage=counted,
+            model=model,
             status=status,
             author=author,
             dialect=dialect,
