@@ -127,6 +127,8 @@ class Append:
         )
         if halted is not None:
             record["hw"] = halted
+        if any(entry.stored.get("made") != self.now for entry in self.entries):
+            record |= history.own_times([entry.stored.get("made") for entry in self.entries], self.now)
         return record
 
     def behind(self, halted: str | None) -> Append:

@@ -21,6 +21,7 @@ omitted when it says nothing:
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -28,6 +29,7 @@ from bson.int64 import Int64
 from bson.objectid import ObjectId
 
 from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.periods import QUARTER_MS
 from convostore.store.codec import INT64_MAX, U64_MAX, decode_u64, encode_u64
 
 __all__ = [
@@ -80,6 +82,16 @@ def push_record(
     if model is not None:
         record["md"] = model
     return record | _facts(usage, author)
+
+
+def own_times(made: Sequence[int | None], at: int) -> dict[str, Any]:
+    """The member ``qs`` of a push record of messages made at these times; nothing when all are of ``at``'s
+    quarter.
+    """
+    quarters = Counter(time // QUARTER_MS for time in made if time is not None)
+    if not made or (len(quarters) == 1 and quarters[at // QUARTER_MS] == len(made)):
+        return {}
+    return {"qs": [[quarter, quarters[quarter]] for quarter in sorted(quarters)]}
 
 
 def splice_record(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,6 @@ from convostore.schemas.conversations import Conversation, baseline_of
 from convostore.schemas.entries import Source
 from convostore.schemas.errors import ConflictError, InvalidRecordError, UnavailableError
 from convostore.schemas.json_values import JSON
-from convostore.schemas.periods import QUARTER_MS
 from convostore.schemas.usage import COUNTERS
 from convostore.store import history, parameters
 from convostore.store.asynchronous import _pace
@@ -215,10 +213,7 @@ def _first_records(draft: Draft) -> list[history.Record]:
         draft.record.created_at, len(draft.entries), key=draft.key, usage=usage if given else None
     )
     made = [entry.stored.get("made") for entry in draft.entries]
-    quarters = Counter(int(at) // QUARTER_MS for at in made if at is not None)
-    if made and quarters != {draft.record.created_at // QUARTER_MS: len(made)}:
-        record["qs"] = [[quarter, quarters[quarter]] for quarter in sorted(quarters)]
-    return [record]
+    return [record | history.own_times(made, draft.record.created_at)]
 
 
 async def _insert_head(backend: AsyncBackend, owner: Mapping[str, Any], head: Head, *, comment: str) -> bool:

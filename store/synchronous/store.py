@@ -372,7 +372,8 @@ class ConversationStore:
         """Append one message or a list, all or none, in one round trip whose cost does not grow with the
         history.
 
-        ``usage`` is added to the counters; None is unknown; ``model`` is what it was used by. ``key`` makes a repeated call give the first
+        ``usage`` is added to the counters; None is unknown; ``model`` is what it was used by.
+        ``key`` makes a repeated call give the first
         result, ``keys``, one a message, make repeated messages recognised; ``took`` clears queued texts that
         became these messages; ``expected`` is the version to build on. On a record in hand, which then holds
         what is stored, the messages must be unchanged since it was read. Round trips: 1; with ``key`` or
