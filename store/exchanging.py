@@ -37,10 +37,10 @@ class Problem:
 class ImportReport:
     """What an import did, or with ``dry_run`` would have done.
 
-    ``read`` = ``imported`` + ``updated`` + ``unchanged`` + ``skipped`` + ``failed``; ``renumbered``
-    counts those of ``imported`` that got another id; ``messages`` are those of the conversations that
-    were read. ``error`` says why the reading ended before the input did; None when all of it was read. Of
-    many problems and notes the first are kept, ``more_problems`` counts the others.
+    ``read`` = ``imported`` + ``updated`` + ``unchanged`` + ``skipped`` + ``failed``; ``renumbered`` counts
+    those of ``imported`` that got another id; ``messages`` are those of the conversations that were read.
+    ``error`` says why the reading ended before the input did; None when all of it was read. Of many problems
+    and notes the first are kept, ``more_problems`` counts the others.
     """
 
     format: str
@@ -168,10 +168,10 @@ class Update:
 def plan_update(stored: Conversation, found: Imported, *, untouched: bool) -> Update:
     """What a source that has changed since its import changes in the store.
 
-    ``untouched`` says that nobody else has changed the stored conversation since. Then messages and
-    members become those of the source, unless its history has become shorter: imports never delete. If it
-    was changed here too, only messages that follow the stored ones are taken; a history that differs is
-    kept and the reason given.
+    ``untouched`` says that nobody else has changed the stored conversation since. Then messages and members
+    become those of the source, unless its history has become shorter: imports never delete. If it was changed
+    here too, only messages that follow the stored ones are taken; a history that differs is kept and the
+    reason given.
     """
     ours, theirs = stored.messages, found.conversation.messages
     if len(theirs) < len(ours):

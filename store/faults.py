@@ -1,5 +1,5 @@
-"""What a driver's error means for a call: was it applied, may it be repeated, what does the caller see.
-Pure.
+"""What a driver's error means for a call: was it applied, may it be repeated,
+what does the caller see. Pure.
 """
 
 from __future__ import annotations

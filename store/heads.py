@@ -186,8 +186,8 @@ def queue_item(text: str, at: int, id: ObjectId | None = None) -> dict[str, Any]
 
 
 def status_fields(status: ConversationStatus, now: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is set and unset when the status becomes ``status``: ``due`` follows
-    it, a failure's reason goes.
+    """What is set and unset when the status becomes ``status``: ``due`` follows it,
+    a failure's reason goes.
     """
     settled: dict[str, Any] = {"status": status.value}
     gone: dict[str, Any] = {}

@@ -13,7 +13,17 @@ MIB: Final = 1024 * KIB
 SCHEMA_VERSION: Final = 1
 """Of the documents this release writes; kept in each head and in ``meta``."""
 
-COLLECTIONS: Final = ("conversations", "segments", "blobs", "resources", "changes", "bodies", "ledger", "sheets", "meta")
+COLLECTIONS: Final = (
+    "conversations",
+    "segments",
+    "blobs",
+    "resources",
+    "changes",
+    "bodies",
+    "ledger",
+    "sheets",
+    "meta",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +54,8 @@ class Bounds:
     """Neighbouring segments of one size class that become one."""
     log_soft: int = 64
     """Change records in the head from which the older ones are sealed. Each makes every append dearer, nearly
-    as much as a message does."""
+    as much as a message does.
+    """
     log_bytes: int = 32 * KIB
     log_keep: int = 32
     log_hard_bytes: int = 2 * MIB

@@ -25,8 +25,8 @@ _HEAD = ("user", "lineage", "next_entry", "embedded_count", "segments")
 @dataclass(frozen=True, slots=True)
 class PageRequest:
     """At most ``limit`` entries: the newest, or those just before the entry ``before``, or, ``forwards``,
-    those
-    just after ``after``, from the first entry on when that is None."""
+    those just after ``after``, from the first entry on when that is None.
+    """
 
     limit: int
     before: int | None = None
@@ -53,8 +53,8 @@ def fields_for(asked: PageRequest) -> Mapping[str, Any]:
 
 
 def window(head: Head, asked: PageRequest) -> Window:
-    """The chunks to read: those that may hold the named entry, and neighbours
-    enough for a page beside them.
+    """The chunks to read: those that may hold the named entry,
+    and neighbours enough for a page beside them.
     """
     manifest: Sequence[Item] = head["segments"]
     end = len(manifest)

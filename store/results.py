@@ -44,7 +44,8 @@ class Appended:
 @dataclass(frozen=True, slots=True)
 class Saved:
     """What :meth:`save` or :meth:`edit` did: the version now stored, the members changed, and whether other
-    writers' changes were taken in first."""
+    writers' changes were taken in first.
+    """
 
     version: int
     changed: tuple[str, ...] = ()

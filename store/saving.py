@@ -1,5 +1,5 @@
-"""Planning a save: what changed since the record was read, put on top of what others changed meanwhile.
-Pure.
+"""Planning a save: what changed since the record was read,
+put on top of what others changed meanwhile. Pure.
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ def _part(splice: Splice, name: str, base: Snapshot) -> list[JSON]:
 
 
 def attachments_update(name: str, splice: Splice, items: list[Any], length: int) -> tuple[str, Any]:
-    """The operator and value that apply a splice to ``resources`` or
-    ``artifacts``: a push when it appends.
+    """The operator and value that apply a splice to ``resources`` or ``artifacts``:
+    a push when it appends.
     """
     if splice.start == splice.stop == length:
         return "$push", {"$each": items}

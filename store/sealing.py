@@ -55,8 +55,8 @@ def seals(messages: bool) -> dict[str, int]:
 
 
 def run_to_seal(head: Head, bounds: Bounds) -> list[StoredEntry]:
-    """The older part of the embedded run, with ids: all but the newest page, or less when messages are
-    large.
+    """The older part of the embedded run, with ids: all but the newest page,
+    or less when messages are large.
     """
     run = embedded(head)
     if len(run) < bounds.soft_count and head["embedded_bytes"] <= bounds.soft_bytes:
@@ -166,8 +166,8 @@ def log_cut(
 def records_before(records: Sequence[history.Record], now: int) -> Int64:
     """The time, in ms, before which all of these records were made, by the clocks of their writers.
 
-    Of a call made then or later none of them can be: its record has its own time. A time that is more than
-    a day ahead comes from a source, not from a writer, and does not count.
+    Of a call made then or later none of them can be: its record has its own time. A time that is more than a
+    day ahead comes from a source, not from a writer, and does not count.
     """
     times = [int(record["at"]) + 1 for record in records]
     return Int64(max((time for time in times if time <= now + _DAY_MS), default=0))

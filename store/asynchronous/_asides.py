@@ -1,5 +1,5 @@
-"""Asides: in the head while they are few, apart in ``bodies`` when they are many: appends must not carry
-them along.
+"""Asides: in the head while they are few, apart in ``bodies`` when they are many: appends must not carry them
+along.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Reading: heads, whole conversations, pages. A reader sees one committed version
-whole (``storage.md`` S4).
+"""Reading: heads, whole conversations, pages. A reader sees one committed version whole
+(``storage.md`` S4).
 """
 
 from __future__ import annotations

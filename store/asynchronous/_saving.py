@@ -38,8 +38,8 @@ _CALL = "save"
 
 @dataclass(frozen=True, slots=True)
 class _Update:
-    """One save as one update: what it does to the record's members, the messages
-    it puts in place, its key.
+    """One save as one update: what it does to the record's members, the messages it puts in place,
+    its key.
     """
 
     now: int

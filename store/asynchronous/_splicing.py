@@ -1,5 +1,5 @@
-"""Carrying out a splice: what it touches is read, the new runs are stored, one
-guarded update makes it true.
+"""Carrying out a splice: what it touches is read, the new runs are stored,
+one guarded update makes it true.
 """
 
 from __future__ import annotations

@@ -141,8 +141,8 @@ class AsyncWatch:
         return moved + [id for id in self._seen if id not in now]
 
     async def _look(self, id: int) -> Change | None:
-        """What became of one conversation since it was last looked at; None when
-        nothing a reader sees did.
+        """What became of one conversation since it was last looked at;
+        None when nothing a reader sees did.
         """
         owner = {**self._query(), "_id": encode_u64(id)}
         with self._backend.call("watch"):

@@ -207,15 +207,15 @@ class AsyncConversationStore:
     ) -> ImportReport:
         """Store what an export of this or another program holds; a repeat imports nothing twice.
 
-        ``source`` is read by calls that block. ``format`` is ``auto``, which looks at the content, or a
-        name of ``convostore.schemas.formats.FORMATS``. ``user`` owns all that is imported; left out, each
-        conversation belongs to the user it names. ``file`` is noted as where it came from. A conversation
-        is recognised by its identity in the source: an equal one is left alone, a changed one brought up
-        to date, never shortened. Its id is kept when free, and links between conversations follow those
-        that were renumbered. It is ``completed`` unless the source states a status. The rest is for the
-        ``anda`` format (``convostore.schemas.formats.ReadOptions``); ``into`` is the stored id that a
-        delta belongs to. With ``dry_run`` nothing is written. What cannot be read or stored is in the
-        report and stops nothing else.
+        ``source`` is read by calls that block. ``format`` is ``auto``, which looks at the content, or a name
+        of ``convostore.schemas.formats.FORMATS``. ``user`` owns all that is imported; left out, each
+        conversation belongs to the user it names. ``file`` is noted as where it came from. A conversation is
+        recognised by its identity in the source: an equal one is left alone, a changed one brought up to
+        date, never shortened. Its id is kept when free, and links between conversations follow those that
+        were renumbered. It is ``completed`` unless the source states a status. The rest is for the ``anda``
+        format (``convostore.schemas.formats.ReadOptions``); ``into`` is the stored id that a delta belongs
+        to. With ``dry_run`` nothing is written. What cannot be read or stored is in the report and stops
+        nothing else.
 
         Raises:
             ImportFormatError: nothing of the source could be read.
@@ -261,9 +261,9 @@ class AsyncConversationStore:
     ) -> ExportReport:
         """Give the conversations that :meth:`find` would give to ``write``, in pieces, the lowest id first.
 
-        ``format`` is ``convostore`` (everything; the same data give the same bytes), ``anda`` (records as
-        the writer of schema ``version`` has them) or ``openai`` (chat JSON Lines). What a format cannot
-        say is in the report; ``strict`` makes it an error. Memory does not grow with what is exported.
+        ``format`` is ``convostore`` (everything; the same data give the same bytes), ``anda`` (records as the
+        writer of schema ``version`` has them) or ``openai`` (chat JSON Lines). What a format cannot say is in
+        the report; ``strict`` makes it an error. Memory does not grow with what is exported.
 
         Raises:
             QueryError: a condition makes no sense, or there is no such format.
@@ -373,12 +373,11 @@ class AsyncConversationStore:
         """Append one message or a list, all or none, in one round trip whose cost does not grow with the
         history.
 
-        ``usage`` is added to the counters; None is unknown; ``model`` is what it was used by.
-        ``key`` makes a repeated call give the first
-        result, ``keys``, one a message, make repeated messages recognised; ``took`` clears queued texts that
-        became these messages; ``expected`` is the version to build on. On a record in hand, which then holds
-        what is stored, the messages must be unchanged since it was read. Round trips: 1; with ``key`` or
-        ``keys`` on a long history 3; more for messages above 64 KiB.
+        ``usage`` is added to the counters; None is unknown; ``model`` is what it was used by. ``key`` makes a
+        repeated call give the first result, ``keys``, one a message, make repeated messages recognised;
+        ``took`` clears queued texts that became these messages; ``expected`` is the version to build on. On a
+        record in hand, which then holds what is stored, the messages must be unchanged since it was read.
+        Round trips: 1; with ``key`` or ``keys`` on a long history 3; more for messages above 64 KiB.
 
         Raises:
             NotFoundError: there is none of that id for that user.
@@ -534,8 +533,8 @@ class AsyncConversationStore:
     async def stop(
         self, id: int, *, user: str | Unset = UNSET, reason: str | None = None
     ) -> ConversationHead:
-        """Cancel a conversation that is submitted, working or idle; another stays
-        as it is. Round trips: 1.
+        """Cancel a conversation that is submitted, working or idle; another stays as it is. Round trips:
+        1.
         """
         why = parameters.reason_text(reason, "reason")
         backend, owner = await self._owner(id, user, "stop")
@@ -825,13 +824,12 @@ class AsyncConversationStore:
     ) -> Page[Entry]:
         """A page of entries, oldest first: the newest, or those just before or after an entry's id.
 
-        ``for_model`` gives what a provider call may be given: calls and results paired and in order,
-        results that are missing made up (their entry has the id -1), failed and unfinished turns left
-        out, and no call cut from its results, for which the page may hold more than ``limit``.
-        ``dialect`` (``anda``, ``rig`` or ``openai``) says all of them in one; one that becomes several
-        messages is there as often. What is stored stays as it is. ``cursor`` names the entry that the next
-        request's ``before`` (or ``after``) takes; None at the end. Round trips: 1 when the page lies in the
-        newest 50, else 2.
+        ``for_model`` gives what a provider call may be given: calls and results paired and in order, results
+        that are missing made up (their entry has the id -1), failed and unfinished turns left out, and no
+        call cut from its results, for which the page may hold more than ``limit``. ``dialect`` (``anda``,
+        ``rig`` or ``openai``) says all of them in one; one that becomes several messages is there as often.
+        What is stored stays as it is. ``cursor`` names the entry that the next request's ``before`` (or
+        ``after``) takes; None at the end. Round trips: 1 when the page lies in the newest 50, else 2.
 
         Raises:
             InvalidRecordError: nothing can be said in a dialect of that name.

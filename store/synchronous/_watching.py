@@ -142,8 +142,8 @@ class Watch:
         return moved + [id for id in self._seen if id not in now]
 
     def _look(self, id: int) -> Change | None:
-        """What became of one conversation since it was last looked at; None when
-        nothing a reader sees did.
+        """What became of one conversation since it was last looked at;
+        None when nothing a reader sees did.
         """
         owner = {**self._query(), "_id": encode_u64(id)}
         with self._backend.call("watch"):

@@ -85,8 +85,8 @@ class Resources:
 
     def collect(self, *, user: UserScope) -> Collected:
         """Mark what no conversation names and is older than an hour; remove what was marked an hour ago and
-        still
-        is named by none. Adding the same content again unmarks it."""
+        still is named by none. Adding the same content again unmarks it.
+        """
         owner = parameters.many_users(user)
         backend = self._opened()
         with backend.call("resources.collect"):
