@@ -16,6 +16,7 @@ from convostore.schemas.formats import (
     chat_ui,
     chatgpt,
     claude_ai,
+    claude_code,
     librechat,
     openai_chat,
     openwebui,
@@ -91,6 +92,7 @@ FORMATS: dict[str, Format] = {
         Format(claude_ai.NAME, "claude.ai export", True, claude_ai.fits, claude_ai.read),
         Format(librechat.NAME, "LibreChat JSON export", True, librechat.fits, librechat.read),
         Format(openwebui.NAME, "Open WebUI export", True, openwebui.fits, openwebui.read),
+        Format(claude_code.NAME, "Claude Code sessions", False, claude_code.fits, claude_code.read),
         Format(chat_ui.NAME, "Hugging Face chat-ui documents", True, chat_ui.fits, chat_ui.read),
     )
 }

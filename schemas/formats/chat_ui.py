@@ -11,7 +11,16 @@ from collections.abc import Iterator, Mapping
 from convostore.schemas.formats.attachments import base64_bytes, make_resource
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.content_parts import content_parts
-from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id, holds, tree_lines, unwrapped
+from convostore.schemas.formats.foreign import (
+    Draft,
+    Item,
+    Sources,
+    active_and_branches,
+    first_id,
+    holds,
+    tree_lines,
+    unwrapped,
+)
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.formats.linking import ROOT, linked_nodes
@@ -82,17 +91,22 @@ def _conversation(found: Found, sources: Sources) -> Item:
     root = value.get("rootMessageId")
     leaf = Forest(nodes).last_leaf(root) if isinstance(root, str) and root in nodes else None
     content = dump_text(value)
+    source = sources.source(id, content)
+    active, branches = active_and_branches(
+        tree_lines(nodes, pieces.__getitem__, leaf, remarks), source, sources
+    )
     return Draft(
         user=sources.owner(first_id(value, "userId"), first_id(value, "sessionId")),
-        source=sources.source(id, content),
-        lines=tree_lines(nodes, pieces.__getitem__, leaf, remarks),
+        source=source,
+        pieces=active,
+        branches=branches,
         size=len(content),
         title=("title", value.get("title")),
         created=[moments.read_or_clock(value.get("createdAt"), value.get("_id"))],
         updated=[moments.read(value.get("updatedAt"))],
         unknown=rest_of(value, "_id" if id == first_id(value, "_id") else "", "title", "messages"),
         notes=(*found.notes, *remarks.lines()),
-    ).imported(found.position, sources)
+    ).imported(found.position)
 
 
 def _parent(item: Mapping[str, JSON]) -> JSON:

@@ -15,6 +15,7 @@ from convostore.schemas.formats.foreign import (
     Draft,
     Item,
     Sources,
+    active_and_branches,
     first_id,
     holds,
     remark_tree,
@@ -100,19 +101,21 @@ def _conversation(found: Found, sources: Sources) -> Item:
         leaf = forest.newest_leaf()
     remark_tree(forest, remarks)
     content = dump_text(value)
+    lines = told(forest.lines([leaf] if leaf is not None else []), lambda id: pieces[id] or odd_piece(None))
+    source = sources.source(id, content)
+    active, branches = active_and_branches(lines, source, sources)
     return Draft(
         user=sources.owner(),
-        source=sources.source(id, content),
-        lines=told(
-            forest.lines([leaf] if leaf is not None else []), lambda id: pieces[id] or odd_piece(None)
-        ),
+        source=source,
+        pieces=active,
+        branches=branches,
         size=len(content),
         title=("title", value.get("title")),
         created=[moments.read(value.get("create_time"))],
         updated=[moments.read(value.get("update_time"))],
         unknown=rest_of(value, "title", "mapping"),
         notes=(*found.notes, *remarks.lines()),
-    ).imported(found.position, sources)
+    ).imported(found.position)
 
 
 def _piece(node: JSON, moments: Moments, remarks: Remarks) -> Piece | None:

@@ -14,6 +14,7 @@ from convostore.schemas.formats.foreign import (
     Draft,
     Item,
     Sources,
+    active_and_branches,
     first_id,
     holds,
     tree_lines,
@@ -81,17 +82,20 @@ def _conversation(found: Found, sources: Sources) -> Item:
     leaf = value.get("current_leaf_message_uuid")
     lines = tree_lines(nodes, pieces.__getitem__, leaf, remarks)
     content = dump_text(value)
+    source = sources.source(id, content)
+    active, branches = active_and_branches(lines, source, sources)
     return Draft(
         user=sources.owner(first_id(account, "uuid")),
-        source=sources.source(id, content),
-        lines=lines,
+        source=source,
+        pieces=active,
+        branches=branches,
         size=len(content),
         title=("name", value.get("name")),
         created=[moments.read_or_clock(value.get("created_at"), value.get("uuid"))],
         updated=[moments.read(value.get("updated_at"))],
         unknown=rest_of(value, "uuid" if id == value.get("uuid") else "", "name", "chat_messages"),
         notes=(*found.notes, *remarks.lines()),
-    ).imported(found.position, sources)
+    ).imported(found.position)
 
 
 def _piece(given: Mapping[str, JSON], moments: Moments) -> Piece:

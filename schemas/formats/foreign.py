@@ -24,6 +24,7 @@ from convostore.schemas.formats.items import (
     Imported,
     Noticed,
     Origin,
+    Position,
     ReadOptions,
     Refused,
 )
@@ -40,6 +41,8 @@ __all__ = [
     "Item",
     "Sources",
     "Told",
+    "active_and_branches",
+    "branch_of",
     "first_id",
     "holds",
     "remark_tree",
@@ -91,7 +94,10 @@ class Sources:
 
     def source(self, id: str | None, content: str) -> Source:
         """The identity: the source's own id, else its SHA-256, with ``#2`` for the second of the same."""
-        hash = _sha256(content)
+        return self.identified(id, _sha256(content))
+
+    def identified(self, id: str | None, hash: str) -> Source:
+        """The same of content whose SHA-256 in hex is ``hash``."""
         if id is None:
             key = int(hash[:16], 16)
             self._seen[key] = count = self._seen.get(key, 0) + 1
@@ -149,14 +155,14 @@ def first_id(value: JSON, *names: str) -> str | None:
     return None
 
 
-WRAPPERS = ("conversations", "chats", "data")
-"""Members under which a list of conversations may lie, when an object stands around it."""
+# Members under which a list of conversations may lie, when an object stands around it.
+_WRAPPERS = ("conversations", "chats", "data")
 
 
 def _wrapper(value: JSON) -> str | None:
     if not isinstance(value, Mapping):
         return None
-    for name in WRAPPERS:
+    for name in _WRAPPERS:
         items = value.get(name)
         if isinstance(items, list) and any(isinstance(item, dict) for item in items):
             return name
@@ -229,40 +235,45 @@ def remark_tree(forest: Forest, remarks: Remarks) -> None:
 
 @dataclass(slots=True)
 class Draft:
-    """A conversation that is being read; the first of ``lines`` is the active one, and begins by itself.
+    """A conversation that is being read.
 
-    ``title`` is the source's member for it, with what that holds: text becomes ``extra.title``.
+    ``pieces`` are the messages of the active line, whole, the first ``inherited`` of them those of
+    ``origin``. ``title`` is the source's member for it, with what that holds: text becomes ``extra.title``.
+    ``usage`` is given where the source counts for the conversation and not for its messages.
     """
 
     user: str
     source: Source
-    lines: list[Told]
+    pieces: Sequence[Piece]
     size: int
+    branches: Sequence[Branch] = ()
+    inherited: int = 0
+    origin: Origin | None = None
     title: tuple[str, JSON] = ("title", None)
     created: Sequence[int | None] = ()
     updated: Sequence[int | None] = ()
     usage: Usage | None = None
     unknown: Mapping[str, JSON] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    states: frozenset[str] = frozenset({"messages"})
 
-    def imported(self, position: int | str, sources: Sources) -> Imported:
+    def imported(self, position: Position) -> Imported:
         """The conversation.
 
-        ``created_at`` is the earliest time that the source gives, of its messages or of itself,
+        ``created_at`` is the earliest time that the source gives, of its own messages or of itself,
         ``updated_at`` the latest; both are 0 when it gives none.
         """
-        active, *others = self.lines or [Told("", None, 0, [])]
-        own = [piece.made for line in self.lines for piece in line.pieces]
-        times = [made for made in (*own, *self.created, *self.updated) if made is not None]
-        resources = _resources(active.pieces)
+        own = self.pieces[self.inherited :]
+        made = [piece.made for piece in own]
+        made += [fact.made for branch in self.branches for fact in branch.entries]
+        times = [time for time in (*made, *self.created, *self.updated) if time is not None]
+        resources = _resources(self.pieces)
         name, title = self.title
         has_title = isinstance(title, str) and title != ""
-        usage = self.usage if self.usage is not None else _usage(active.pieces)
+        usage = self.usage if self.usage is not None else _usage(own)
         stated = {"extra": has_title, "resources": bool(resources), "usage": usage != Usage()}
         record = Conversation(
             user=self.user,
-            messages=[piece.message for piece in active.pieces],
+            messages=[piece.message for piece in self.pieces],
             resources=resources,
             status=ConversationStatus.COMPLETED,
             usage=usage,
@@ -274,33 +285,42 @@ class Draft:
             position=position,
             conversation=record,
             source=self.source,
-            entries=_facts(active.pieces),
+            entries=_facts(self.pieces),
             unknown=self.unknown if has_title or title is None else {name: title, **self.unknown},
-            states=self.states | {name for name, is_stated in stated.items() if is_stated},
+            states=frozenset({"messages", *(name for name, is_stated in stated.items() if is_stated)}),
             notes=self.notes,
             size=self.size,
-            branches=self._branches(others, sources),
+            branches=tuple(self.branches),
+            origin=self.origin,
         )
 
-    def _branches(self, others: Sequence[Told], sources: Sources) -> tuple[Branch, ...]:
-        ids = [self.source.id]
-        found = []
-        for line in others:
-            messages = [piece.message for piece in line.pieces]
-            source = sources.branch(self.source.id, line.key, dump_text(messages))
-            ids.append(source.id)
-            found.append(
-                Branch(
-                    source=source,
-                    origin=Origin(ids[line.parent or 0], line.after),
-                    messages=messages,
-                    entries=_facts(line.pieces),
-                    resources=_resources(line.pieces),
-                    usage=_usage(line.pieces),
-                    unknown=line.unknown,
-                )
-            )
-        return tuple(found)
+
+def active_and_branches(
+    lines: Sequence[Told], source: Source, sources: Sources
+) -> tuple[Sequence[Piece], list[Branch]]:
+    """The messages of the first line, which begins by itself, and the other lines as branches."""
+    active, *others = lines or [Told("", None, 0, [])]
+    ids = [source.id]
+    branches = []
+    for line in others:
+        branch = branch_of(line, ids[line.parent or 0], source.id, line.key, sources)
+        ids.append(branch.source.id)
+        branches.append(branch)
+    return active.pieces, branches
+
+
+def branch_of(line: Told, leaves: str, of: str, key: str, sources: Sources) -> Branch:
+    """The line as a branch off the one of the id ``leaves``; ``key`` names it in the conversation ``of``."""
+    messages = [piece.message for piece in line.pieces]
+    return Branch(
+        source=sources.branch(of, key, dump_text(messages)),
+        origin=Origin(leaves, line.after),
+        messages=messages,
+        entries=_facts(line.pieces),
+        resources=_resources(line.pieces),
+        usage=_usage(line.pieces),
+        unknown=line.unknown,
+    )
 
 
 def _facts(pieces: Sequence[Piece]) -> list[Facts]:

@@ -11,7 +11,16 @@ from collections.abc import Iterator, Mapping
 from convostore.schemas.formats.attachments import make_resource
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.content_parts import content_parts, text_in
-from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id, holds, tree_lines, unwrapped
+from convostore.schemas.formats.foreign import (
+    Draft,
+    Item,
+    Sources,
+    active_and_branches,
+    first_id,
+    holds,
+    tree_lines,
+    unwrapped,
+)
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.formats.linking import ROOT, linked_nodes
@@ -105,17 +114,22 @@ def _conversation(found: Found, sources: Sources) -> Item:
     )
     content = dump_text(value)
     owners = (first_id(item, "user") for item in (value, *items[:1]))
+    source = sources.source(id, content)
+    active, branches = active_and_branches(
+        tree_lines(nodes, pieces.__getitem__, None, remarks), source, sources
+    )
     return Draft(
         user=sources.owner(*owners),
-        source=sources.source(id, content),
-        lines=tree_lines(nodes, pieces.__getitem__, None, remarks),
+        source=source,
+        pieces=active,
+        branches=branches,
         size=len(content),
         title=("title", value.get("title")),
         created=[moments.read(value.get("createdAt"))],
         updated=[moments.read(value.get("updatedAt"))],
         unknown=rest_of(value, "title", "messages", "messagesTree"),
         notes=(*found.notes, *remarks.lines()),
-    ).imported(found.position, sources)
+    ).imported(found.position)
 
 
 def _flat(given: list[JSON]) -> tuple[list[JSON], dict[str, str]]:

@@ -17,6 +17,7 @@ from convostore.schemas.formats.foreign import (
     Item,
     Sources,
     Told,
+    active_and_branches,
     first_id,
     holds,
     tree_lines,
@@ -109,17 +110,20 @@ def _conversation(found: Found, sources: Sources) -> Item:
     elif "title" in chat and chat["title"] != title:
         left["title"] = chat["title"]
     content = dump_text(row)
+    source = sources.source(first_id(row, "id") or first_id(chat, "id"), content)
+    active, branches = active_and_branches(lines, source, sources)
     return Draft(
         user=sources.owner(first_id(row, "user_id"), first_id(chat, "user_id", "userId")),
-        source=sources.source(first_id(row, "id") or first_id(chat, "id"), content),
-        lines=lines,
+        source=source,
+        pieces=active,
+        branches=branches,
         size=len(content),
         title=("title", title),
         created=[moments.read(row.get("created_at"))],
         updated=[moments.read(row.get("updated_at"))],
         unknown={**unknown, "chat": left} if chat is inner else left,
         notes=(*found.notes, *remarks.lines()),
-    ).imported(found.position, sources)
+    ).imported(found.position)
 
 
 def _tree(tree: Mapping[str, JSON], leaf: JSON, moments: Moments, remarks: Remarks) -> list[Told]:
