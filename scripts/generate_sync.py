@@ -44,6 +44,7 @@ WORDS = {
     "AsyncDirectorySessionStore": "DirectorySessionStore",
     "AsyncMongoSessionStore": "MongoSessionStore",
     "AsyncSessionWriter": "SessionWriter",
+    "AsyncSavedSessions": "SavedSessions",
     "AsyncMongoClient": "MongoClient",
     "AsyncDatabase": "Database",
     "AsyncCollection": "Collection",

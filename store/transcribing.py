@@ -90,7 +90,8 @@ def _stored(folded: Folded, entry: Entry, at: int) -> StoredEntry:
 def _push(folded: Folded, record: history.Record, entries: Sequence[Entry], at: int) -> None:
     moment = folded.moment
     stored = [_stored(folded, entry, at) for entry in entries]
-    drawn = entries[-1].id + 1 - moment.next_entry
+    # A reset in a log from elsewhere may have put the counter back; here it never falls.
+    drawn = max(entries[-1].id + 1 - moment.next_entry, 0)
     if len(entries) != 1:
         record["n"] = len(entries)
     if drawn != len(entries):

@@ -145,18 +145,19 @@ async def write(
     records: Sequence[history.Record],
     fresh: Sequence[NewEntry],
     removed: Mapping[int, list[StoredEntry]],
+    also: Mapping[str, Any] | None = None,
 ) -> int | None:
     """Make ``after`` of ``before``, the state of ``head``, and leave the records; the version it made.
 
     None when another writer came in between: then nothing of it stays. ``fresh`` holds new entries with their
-    pieces, ``removed`` the entries each record takes out.
+    pieces, ``removed`` the entries each record takes out; ``also`` is set in the same update.
     """
     comment = "save_transcript"
     owner = {**owner, "user": head["user"]}
     _refuse_large(records)
     await store_pieces(backend, owner, head, fresh, comment=comment)
     bodies = await _keep_removed(backend, owner, head, records, removed)
-    sets: dict[str, Any] = {"next_entry": Int64(after.next_entry)}
+    sets: dict[str, Any] = {**(also or {}), "next_entry": Int64(after.next_entry)}
     gone: list[str] = []
     if after.halt is None:
         gone.append("halt")
