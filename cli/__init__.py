@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from convostore.cli import changing, looking, running, transfer
+from convostore.cli import stats as figures
 from convostore.cli.application import Application
 from convostore.cli.options import Uri, UriFile
 
@@ -60,3 +61,4 @@ app.command("expire")(changing.expire)
 app.command("stop")(changing.stop)
 app.command("steer")(changing.steer)
 app.command("follow-up")(changing.follow_up)
+app.add_typer(figures.stats, name="stats")

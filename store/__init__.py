@@ -19,6 +19,7 @@ from convostore.store.results import (
     Rewritten,
     Saved,
     SetupReport,
+    UsageRow,
 )
 from convostore.store.synchronous.store import ConversationStore
 from convostore.store.synchronous.users import UserStore
@@ -46,6 +47,7 @@ __all__ = [
     "Rewritten",
     "Saved",
     "SetupReport",
+    "UsageRow",
     "UserStore",
     *_errors,
 ]

@@ -12,34 +12,11 @@ from convostore.store.asynchronous import _rollup
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.ledger import HOUR_QUARTERS, Counts, read_counts
 from convostore.store.parameters import UserScope
+from convostore.store.results import UsageRow
 
-__all__ = ["AsyncAnalytics", "UsageRow"]
+__all__ = ["AsyncAnalytics"]
 
 _CALL = "analytics"
-
-
-@dataclass(frozen=True, slots=True)
-class UsageRow:
-    """One period: what was credited to it.
-
-    ``start`` is in ms, ``label`` names the period in its zone. ``conversations`` and ``users`` are those with
-    messages or usage in it, ``created`` the conversations made in it. ``unknown`` counts appends that did not
-    say their usage, ``by_creation`` imported messages without a time of their own.
-    """
-
-    start: int
-    label: str
-    conversations: int
-    users: int
-    messages: int
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int
-    requests: int
-    created: int = 0
-    known: int = 0
-    unknown: int = 0
-    by_creation: int = 0
 
 
 @dataclass(slots=True)

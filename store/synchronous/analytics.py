@@ -11,36 +11,13 @@ from convostore.schemas.periods import QUARTER_MS, By, Period, period_places, pe
 from convostore.store import parameters
 from convostore.store.ledger import HOUR_QUARTERS, Counts, read_counts
 from convostore.store.parameters import UserScope
+from convostore.store.results import UsageRow
 from convostore.store.synchronous import _rollup
 from convostore.store.synchronous._backend import Backend
 
-__all__ = ["Analytics", "UsageRow"]
+__all__ = ["Analytics"]
 
 _CALL = "analytics"
-
-
-@dataclass(frozen=True, slots=True)
-class UsageRow:
-    """One period: what was credited to it.
-
-    ``start`` is in ms, ``label`` names the period in its zone. ``conversations`` and ``users`` are those with
-    messages or usage in it, ``created`` the conversations made in it. ``unknown`` counts appends that did not
-    say their usage, ``by_creation`` imported messages without a time of their own.
-    """
-
-    start: int
-    label: str
-    conversations: int
-    users: int
-    messages: int
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int
-    requests: int
-    created: int = 0
-    known: int = 0
-    unknown: int = 0
-    by_creation: int = 0
 
 
 @dataclass(slots=True)
