@@ -20,7 +20,7 @@ from convostore.store.heads import encode_attachment
 from convostore.store.limits import check_attachments
 from convostore.store.runs import NewEntry, encode_entries
 
-__all__ = ["append_request", "check_unchanged_messages", "given_usage"]
+__all__ = ["append_request", "attachments", "check_unchanged_messages", "given_usage"]
 
 UsageErrors = Literal["raise", "report"]
 
@@ -82,8 +82,8 @@ def append_request(
         unfinished=parameters.flag(unfinished, "unfinished"),
     )
     attached = {
-        "resources": _attached("resources", resources),
-        "artifacts": _attached("artifacts", artifacts),
+        "resources": attachments("resources", resources),
+        "artifacts": attachments("artifacts", artifacts),
     }
     own = checked_key is None and checked_keys is None
     digests: tuple[int, ...] = ()
@@ -114,7 +114,13 @@ def append_request(
     )
 
 
-def _attached(name: str, given: Any) -> tuple[NewEntry, ...]:
+def attachments(name: str, given: Any) -> tuple[NewEntry, ...]:
+    """Resources of a record, one or a list, as they are stored in it.
+
+    Raises:
+        InvalidRecordError: one is no resource, or holds what JSON cannot say.
+
+    """
     if given is None:
         return ()
     listed = given if isinstance(given, (list, tuple)) else [given]

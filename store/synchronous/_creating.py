@@ -18,7 +18,8 @@ from convostore.store import history, parameters
 from convostore.store.baselines import note
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.faults import Unclear
-from convostore.store.heads import Head, encode_attachment, new_head, record_fields
+from convostore.store.heads import Head, new_head, record_fields
+from convostore.store.requests import attachments
 from convostore.store.runs import (
     NewEntry,
     StoredEntry,
@@ -93,12 +94,8 @@ def draft_of(
     return Draft(
         record,
         tuple(entries),
-        tuple(
-            encode_attachment(item.to_json(), f"resources[{at}]") for at, item in enumerate(record.resources)
-        ),
-        tuple(
-            encode_attachment(item.to_json(), f"artifacts[{at}]") for at, item in enumerate(record.artifacts)
-        ),
+        attachments("resources", record.resources),
+        attachments("artifacts", record.artifacts),
         backend.lineage(),
         now,
         backend.key(),
