@@ -96,6 +96,7 @@ def expire(
     from convostore.cli.dates import parse_moment, show_moment, zone_named
     from convostore.cli.filters import now_ms, statuses
     from convostore.cli.output import print_json, print_line
+    from convostore.cli.progress import progress
     from convostore.schemas.conversations import ConversationStatus
     from convostore.schemas.errors import QueryError
     from convostore.store import ALL_USERS
@@ -134,7 +135,8 @@ def expire(
             if not found:
                 yes = True
             _agree(f"Delete {told}?", yes=yes)
-        removed = store.delete_expired(moment, by=basis, include=named, user=scope)
+        with progress("deleting"):
+            removed = store.delete_expired(moment, by=basis, include=named, user=scope)
         if as_json:
             print_json({"expired": removed, "before": moment, "by": by})
         else:

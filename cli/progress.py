@@ -1,9 +1,9 @@
-"""Progress of work that may take over a second: on a terminal, and nothing anywhere else."""
+"""Progress of work that takes over a second: on a terminal, and nothing anywhere else."""
 
 from __future__ import annotations
 
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -13,12 +13,11 @@ Advance = Callable[[str], None]
 """Says how far the work is, in a few words."""
 
 _PATIENCE = 1.0
-_BETWEEN = 0.1
 
 
 @contextmanager
 def progress(title: str) -> Iterator[Advance]:
-    """Show how far it is on standard error while the block runs, from the first second on."""
+    """Show on standard error, from the first second on, that the block runs, and how far it is."""
     if not sys.stderr.isatty():
         yield lambda text: None
         return
@@ -26,23 +25,12 @@ def progress(title: str) -> Iterator[Advance]:
     from rich.status import Status
 
     status = Status(title, console=Console(stderr=True, highlight=False))
-    began = last = time.monotonic()
-    shown = False
-
-    def advance(text: str) -> None:
-        nonlocal last, shown
-        now = time.monotonic()
-        if now - last < _BETWEEN:
-            return
-        last = now
-        if not shown and now - began >= _PATIENCE:
-            status.start()
-            shown = True
-        if shown:
-            status.update(f"{title}: {text}")
-
+    patience = threading.Timer(_PATIENCE, status.start)
+    patience.daemon = True
+    patience.start()
     try:
-        yield advance
+        yield lambda text: status.update(f"{title}: {text}")
     finally:
-        if shown:
-            status.stop()
+        patience.cancel()
+        patience.join()
+        status.stop()

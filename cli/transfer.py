@@ -70,6 +70,8 @@ def import_(
 ) -> None:
     """Import conversations; a repeat imports nothing twice."""
     from convostore.cli.output import print_json
+    from convostore.schemas.errors import ImportFormatError, SchemaVersionError
+    from convostore.store import ImportReport
 
     if into is not None and messages_offset is None:
         raise typer.BadParameter("--into needs --messages-offset")
@@ -92,7 +94,15 @@ def import_(
     ):
         if not dry_run:
             store.setup()
-        done = [_import_one(store, name, format, user, dry_run, options) for name in names]
+        done = []
+        for name in names:
+            try:
+                done.append(_import_one(store, name, format, user, dry_run, options))
+            except (ImportFormatError, SchemaVersionError, OSError) as error:
+                if len(names) == 1:
+                    raise
+                # A file that cannot be read does not keep the others out.
+                done.append(ImportReport(format, dry_run, error=_reason(error)))
     told = _told(names, done, dry_run)
     if report is not None:
         report.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
@@ -102,6 +112,10 @@ def import_(
         _say(names, done, dry_run)
     if any(one.failed or one.error for one in done):
         raise typer.Exit(1)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
 
 
 def _field_names(meta: Path) -> Any:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import pty
 import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ import zstandard
 
 from convostore.schemas.conversations import Conversation
 from convostore.store import ALL_USERS, ConversationStore
-from support.command_line import Command
+from support.command_line import COMMAND, Command
 from support.shared import SHARED
 
 HI = {"role": "user", "content": "hi"}
@@ -91,6 +94,15 @@ def test_import_that_cannot_begin_is_one_line(
 def test_file_that_cannot_be_read_is_named(convostore: Command, name: str) -> None:
     found = convostore("import", name, "--user", "alice")
     assert found.code == 1 and found.err.count("\n") == 1 and name in found.err
+
+
+def test_file_that_cannot_be_read_does_not_keep_the_others_out(convostore: Command) -> None:
+    (convostore.folder / "a").write_text(chat("a", HI))
+    (convostore.folder / "b").write_text("what is this")
+    found = convostore("import", "missing", "b", "a", "--user", "alice")
+    assert found.code == 1
+    assert found.lines[0] == "read 1 conversations with 1 messages; 1 imported"
+    assert "missing: No such file" in found.lines[1] and "b: no known format" in found.lines[2]
 
 
 def test_export_and_import_again_is_the_same_file(
@@ -196,3 +208,28 @@ def test_sample_exports_of_anda_come_in(convostore: Command) -> None:
     assert (told.json["imported"], told.json["failed"]) == (3, 1)
     into = told.json["files"]
     assert [one["imported"] for one in into] == [1, 2, 0]
+
+
+def test_work_over_a_second_shows_progress_on_a_terminal(convostore: Command, tmp_path: Path) -> None:
+    fifo = tmp_path / "slow"
+    os.mkfifo(fifo)
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen(
+        [COMMAND, "import", "slow", "--user", "alice"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=convostore.environ(TERM="xterm"),
+        cwd=tmp_path,
+    )
+    os.close(theirs)
+    shown = b""
+    with fifo.open("w") as slow:
+        slow.write(chat("a", HI))
+        slow.flush()
+        # The file goes on only once something was shown.
+        while b"importing slow" not in shown:
+            shown += os.read(ours, 1000)
+    out, _ = running.communicate(timeout=60)
+    os.close(ours)
+    assert (running.returncode, out) == (0, b"read 1 conversations with 1 messages; 1 imported\n")
