@@ -17,6 +17,7 @@ from convostore.schemas.formats import (
     chatgpt,
     claude_ai,
     claude_code,
+    codex,
     librechat,
     openai_chat,
     openwebui,
@@ -93,6 +94,7 @@ FORMATS: dict[str, Format] = {
         Format(librechat.NAME, "LibreChat JSON export", True, librechat.fits, librechat.read),
         Format(openwebui.NAME, "Open WebUI export", True, openwebui.fits, openwebui.read),
         Format(claude_code.NAME, "Claude Code sessions", False, claude_code.fits, claude_code.read),
+        Format(codex.NAME, "Codex rollouts", False, codex.fits, codex.read),
         Format(chat_ui.NAME, "Hugging Face chat-ui documents", True, chat_ui.fits, chat_ui.read),
     )
 }

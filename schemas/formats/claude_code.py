@@ -19,17 +19,15 @@ from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import Piece
 from convostore.schemas.formats.remarks import Remarks
+from convostore.schemas.formats.session_lines import kept_lines
 from convostore.schemas.formats.trees import Forest, Line
-from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.json_values import JSON
 
 __all__ = ["NAME", "fits", "read"]
 
 NAME = "claude-code"
 
 _SIGNS = ({"sessionId"}, {"leafUuid"}, {"uuid", "parentUuid"}, {"snapshot", "messageId"})
-
-# Bytes of lines that are no messages that are kept beside a session: the head of its record holds them.
-_MOST_KEPT = 64 << 10
 
 
 def fits(value: JSON) -> bool:
@@ -101,6 +99,7 @@ class _Telling:
             inherited = [] if line.parent is None else whole[line.parent][: line.after]
             whole.append([*inherited, *line.pieces])
             remarks = Remarks()
+            kept = kept_lines(session.others, remarks)
             draft = Draft(
                 user=self._sources.owner(),
                 source=ids[number],
@@ -110,7 +109,7 @@ class _Telling:
                 inherited=len(inherited),
                 origin=None if line.parent is None else Origin(names[line.parent], line.after),
                 title=("title", None if session.title is None else session.title[1]),
-                unknown={**session.beside, **_kept(session, remarks)},
+                unknown={**session.beside, **({"lines": kept} if kept else {})},
                 notes=remarks.lines(),
             )
             position = session.position
@@ -163,17 +162,3 @@ def _message_at(forest: Forest, key: str | None) -> str | None:
     while key is not None and not forest.nodes[key].is_message:
         key = forest.parent(key)
     return key
-
-
-def _kept(session: Session, remarks: Remarks) -> dict[str, JSON]:
-    """The lines that are no messages, as many as fit beside a record."""
-    kept: list[JSON] = []
-    size = 0
-    for value in session.others:
-        size += len(dump_text(value))
-        if size <= _MOST_KEPT:
-            kept.append(value)
-        else:
-            kind = value.get("type")
-            remarks.add(f"lines that are no messages were left out, of the type {kind!a:.40}")
-    return {"lines": kept} if kept else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -13,6 +12,7 @@ from convostore.schemas.formats.items import Found, Position, Refused
 from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import rest_of
 from convostore.schemas.formats.remarks import Remarks
+from convostore.schemas.formats.session_lines import LinesDigest
 from convostore.schemas.formats.trees import Forest, Node
 from convostore.schemas.json_values import JSON, MAX_DEPTH, dump_text, same_json
 
@@ -31,23 +31,6 @@ def agent_of(line: SessionLine) -> str | None:
     return agent if line.is_side and isinstance(agent, str) and agent else None
 
 
-class Content:
-    """The size of the lines of a session, and their SHA-256."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._hash = hashlib.sha256()
-
-    def add(self, text: str) -> None:
-        """Take in one more line."""
-        self.size += len(text)
-        self._hash.update(text.encode("ascii") + b"\n")
-
-    def sha256(self) -> str:
-        """The hash so far, in hex."""
-        return self._hash.hexdigest()
-
-
 @dataclass(slots=True)
 class Session:
     """One session: its lines that are messages or link them, and those that are no messages."""
@@ -56,7 +39,7 @@ class Session:
     position: Position
     lines: list[SessionLine] = field(default_factory=list)
     others: list[Mapping[str, JSON]] = field(default_factory=list)
-    content: Content = field(default_factory=Content)
+    content: LinesDigest = field(default_factory=LinesDigest)
     beside: Mapping[str, JSON] = field(default_factory=dict)
     title: tuple[int, str] | None = None
 
