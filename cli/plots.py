@@ -40,9 +40,8 @@ def plot_usage(rows: Sequence[UsageRow], file: Path, *, by: str, zone: str) -> N
             'pictures need matplotlib: pip install "convostore[analytics]"', capability="plots"
         ) from error
     figure, (above, below) = pyplot.subplots(2, 1, figsize=(11, 6), sharex=True, height_ratios=(3, 2))
-    times = [
-        datetime.fromtimestamp(row.start / 1000, timezone.utc).astimezone(ZoneInfo(zone)) for row in rows
-    ]
+    local = ZoneInfo(zone)
+    times = [datetime.fromtimestamp(row.start / 1000, timezone.utc).astimezone(local) for row in rows]
     _stack(
         above,
         times,
@@ -55,11 +54,13 @@ def plot_usage(rows: Sequence[UsageRow], file: Path, *, by: str, zone: str) -> N
     above.set_ylabel("tokens")
     above.set_title(f"Usage by {by} ({zone})", loc="left")
     _stack(below, times, {"messages": [row.messages for row in rows]}, by)
-    below.plot(times, [row.requests for row in rows], color="black", linewidth=1, label="requests")
+    requests = [row.requests for row in rows]
+    below.plot(times, requests, color="black", linewidth=1, drawstyle="steps-post", label="requests")
     below.set_ylabel("messages, requests")
     for axes in (above, below):
         axes.yaxis.set_major_formatter(matplotlib.ticker.EngFormatter(sep=""))
-        axes.set_ylim(bottom=0)
+        axes.margins(x=0.01)
+        axes.set_ylim(0, max(axes.get_ylim()[1] * 1.15, 1))
         axes.grid(axis="y", alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(loc="upper left", frameon=False, ncols=3)
