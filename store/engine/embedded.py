@@ -52,8 +52,7 @@ class EmbeddedEngine:
         """
         with self._busy, _said_plainly(self.folder):
             self._files.create()
-            gate = FileLock(self._files.gate)
-            with gate.exclusively(seconds=START_SECONDS, waiting_for=f"a start on {self.folder} to end"):
+            with self._gate():
                 self._files.fill()
                 joined = not self._use.is_held
                 if joined:
@@ -70,15 +69,11 @@ class EmbeddedEngine:
         with self._busy, _said_plainly(self.folder):
             if not self._use.is_held:
                 return
-            self._use.release()
-            if self._use.try_acquire(shared=False):
-                try:
-                    self._shut_down()
-                finally:
-                    self._use.release()
-            else:
-                # Others use it, or the keeper was faster and holds its lock until the server has ended.
-                self._use.acquire(shared=True, seconds=_STOP_SECONDS, waiting_for=self._stopping)
+            try:
+                # Of two that leave at once, one would else take the other's last look for a use.
+                with self._gate():
+                    self._leave()
+            finally:
                 self._use.release()
 
     def wait(self) -> None:
@@ -96,6 +91,10 @@ class EmbeddedEngine:
     ) -> None:
         self.stop()
 
+    def _gate(self) -> contextlib.AbstractContextManager[None]:
+        gate = FileLock(self._files.gate)
+        return gate.exclusively(seconds=START_SECONDS, waiting_for=f"a start on {self.folder} to end")
+
     def _join_or_launch(self) -> str:
         settings = self._files.read_settings()
         # A keeper that is there without a server has just been launched, by a process that was killed since.
@@ -109,6 +108,14 @@ class EmbeddedEngine:
         secret = self._files.read_secret()
         become_primary(settings.port, secret, seconds=_READY_SECONDS)
         return uri_for(settings.port, secret)
+
+    def _leave(self) -> None:
+        self._use.release()
+        if self._use.try_acquire(shared=False):
+            self._shut_down()
+        else:
+            # Others use it, or the keeper was faster and holds its lock until the server has ended.
+            self._use.acquire(shared=True, seconds=_STOP_SECONDS, waiting_for=self._stopping)
 
     def _shut_down(self) -> None:
         """Stop the server; while the caller holds the users' lock, exclusively, nobody can join."""

@@ -151,6 +151,8 @@ def _explained(folder: EngineFolder, said: str, mongod: Mongod) -> UnavailableEr
         return UnavailableError(f"the disk of {folder.root} is full: free some space and try again")
     if "Wrong mongod version" in said and (wrote := re.search(r"version: \W*(\d+(?:\.\d+)+)", said)):
         return _of_another_release(folder, mongod, tuple(map(int, wrote[1].split("."))))
+    if not said:
+        return UnavailableError(f"the database server on {folder.root} was killed as it started; try again")
     return UnavailableError(f"the database server on {folder.root} ended: {said}; see {folder.log}")
 
 

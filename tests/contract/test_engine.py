@@ -133,12 +133,14 @@ def test_two_processes_share_a_server_until_the_last_one_leaves(folder: Path) ->
     assert not server.is_running()
 
 
-def test_six_processes_that_come_at_once_start_one_server(folder: Path) -> None:
+def test_six_processes_that_come_and_go_at_once_share_one_server(folder: Path) -> None:
     users = [EngineUser(folder) for _ in range(6)]
     assert len({user.uri() for user in users}) == 1
     assert len(servers_on(folder)) == 1
     for user in users:
-        user.leave()
+        user.tell_to_leave()
+    for user in users:
+        user.wait()
     assert servers_on(folder) == []
 
 
@@ -260,9 +262,10 @@ if not child:
     os._exit(0)
 os.waitpid(child, 0)
 print(engine.start())
-sleeper = os.fork()
-if not sleeper:
-    sys.stdin.readline()
+ends_with_the_parent, kept = os.pipe()
+if not os.fork():
+    os.close(kept)
+    os.read(ends_with_the_parent, 1)
     os._exit(0)
 engine.stop()
 print(open(sys.argv[1] + "/mongod.log").read().splitlines()[-1])

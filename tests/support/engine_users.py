@@ -39,10 +39,21 @@ class EngineUser:
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
-    def leave(self) -> None:
-        """Stop using the engine and end."""
-        self.process.communicate("leave\n", timeout=60)
+    def tell_to_leave(self) -> None:
+        """Have it stop using the engine, and do not wait."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("leave\n")
+        self.process.stdin.flush()
+
+    def wait(self) -> None:
+        """Wait for its end, which has to be a good one."""
+        self.process.communicate(timeout=60)
         assert self.process.returncode == 0
+
+    def leave(self) -> None:
+        """Have it stop using the engine, and wait for its end."""
+        self.tell_to_leave()
+        self.wait()
 
     def kill9(self) -> None:
         """End without a chance to say so."""
