@@ -188,6 +188,8 @@ async def _append_bulk(
 ) -> Outcome | None:
     """An append too large for one command: older messages go to segments first, then one guarded update."""
     head = await read_head(backend, owner, {"resources": 0, "artifacts": 0}, comment=_CALL)
+    if asked.expected is not None and head["version"] != asked.expected:
+        return None
     if asked.heavy and seen is not None and _moved(seen, head):
         return None  # pieces of an earlier try would count as stored, and the collector may have been there
     await store_pieces(backend, owner, head, asked.parts[len(asked.entries) :], comment=_CALL)
