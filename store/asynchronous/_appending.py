@@ -58,6 +58,8 @@ async def append(backend: AsyncBackend, owner: Mapping[str, Any], asked: Append)
     if asked.heavy or _is_bulk(asked, backend):
         seen = await _look(backend, owner)
         known = await _known(backend, owner, whole, seen)
+        if not known.ids:
+            appending.block(asked, seen, backend.bounds)  # what is refused leaves no parts behind
     for attempt in backend.attempts():
         if known.ids:
             assert seen is not None

@@ -59,6 +59,8 @@ def append(backend: Backend, owner: Mapping[str, Any], asked: Append) -> Outcome
     if asked.heavy or _is_bulk(asked, backend):
         seen = _look(backend, owner)
         known = _known(backend, owner, whole, seen)
+        if not known.ids:
+            appending.block(asked, seen, backend.bounds)  # what is refused leaves no parts behind
     for attempt in backend.attempts():
         if known.ids:
             assert seen is not None
