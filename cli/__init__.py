@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from convostore.cli import changing, looking, running, transfer
+from convostore.cli import history as past
 from convostore.cli import stats as figures
 from convostore.cli.application import Application
 from convostore.cli.options import Uri, UriFile
@@ -61,4 +62,8 @@ app.command("expire")(changing.expire)
 app.command("stop")(changing.stop)
 app.command("steer")(changing.steer)
 app.command("follow-up")(changing.follow_up)
+app.command("history")(past.history)
+app.command("undo")(past.undo)
+app.command("redo")(past.redo)
+app.command("fork")(past.fork)
 app.add_typer(figures.stats, name="stats")

@@ -10,6 +10,7 @@ import typer
 
 from convostore.cli.application import resumable
 from convostore.cli.connection import opened
+from convostore.cli.history import AsOf, show_past
 from convostore.cli.options import AsJson, AsJsonLines, Id, Uri, UriFile, User, Zone
 
 if TYPE_CHECKING:
@@ -92,18 +93,22 @@ def show(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=0, help="The newest so many messages; 0 for all.")
     ] = 50,
+    as_of: AsOf = None,
     tz: Zone = "UTC",
     as_json: AsJson = False,
     uri: Uri = None,
     uri_file: UriFile = None,
 ) -> None:
-    """Show one conversation and its newest messages."""
+    """Show one conversation and its newest messages, now or as they were."""
     from convostore.cli.dates import zone_named
     from convostore.cli.output import print_json, print_line
     from convostore.cli.views import entry_json, entry_text, head_json, head_lines
 
     zone = zone_named(tz)
     with opened(context, uri, uri_file) as store:
+        if as_of is not None:
+            show_past(store, id, as_of, zone, limit, as_json)
+            return
         head = store.head(id)
         entries = store.messages(id, limit=limit).items if limit else store.entries(id)
         if as_json:

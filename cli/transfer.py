@@ -29,7 +29,7 @@ def import_(
         typer.Argument(metavar="[FILE]...", help="Files, gzip and zstd too; - or none is standard input."),
     ] = None,
     format: Annotated[
-        str, typer.Option("--format", help="convostore, anda, openai; auto looks at the content.")
+        str, typer.Option("--format", help="convostore, anda, openai, rig-session; auto looks at content.")
     ] = "auto",
     user: Annotated[
         str | None,
@@ -136,8 +136,11 @@ def _import_one(
 ) -> ImportReport:
     from convostore.cli.files import read_chunks
     from convostore.cli.progress import progress
+    from convostore.cli.session_folders import FORMAT, import_sessions
     from convostore.store import UNSET
 
+    if format == FORMAT or (format == "auto" and Path(name).is_dir()):
+        return import_sessions(store, name, user, dry_run=dry_run)
     with read_chunks(name) as chunks, progress(f"importing {name}") as advance:
         return store.import_conversations(
             chunks,
@@ -194,7 +197,9 @@ def export(
             "--out", "-o", metavar="FILE", help="The file, .gz and .zst by name; else standard output."
         ),
     ] = None,
-    format: Annotated[str, typer.Option("--format", help="convostore, anda, openai.")] = "convostore",
+    format: Annotated[
+        str, typer.Option("--format", help="convostore, anda, openai, rig-session.")
+    ] = "convostore",
     anda_version: Annotated[int, typer.Option(help="Anda: the schema version to write.", min=1, max=4)] = 4,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse what the format cannot say, instead of saying so.")
@@ -216,23 +221,27 @@ def export(
     from convostore.cli.filters import wanted
     from convostore.cli.output import plain
     from convostore.cli.progress import progress
+    from convostore.cli.session_folders import FORMAT, export_sessions
     from convostore.schemas.json_output import foreign_json
 
     filters = wanted(user, thread, status, label, since, until, zone_named(tz))
     with (
         opened(context, uri, uri_file) as store,
         resumable("run the same export again; nothing was changed"),
-        writing(out) as write,
         progress("exporting") as advance,
     ):
-        done = store.export_conversations(
-            write,
-            **filters,
-            format=format,
-            version=anda_version,
-            strict=strict,
-            on_progress=lambda report: advance(f"{report.conversations:,} conversations"),
-        )
+        if format == FORMAT:
+            done = export_sessions(store, out, filters, advance)
+        else:
+            with writing(out) as write:
+                done = store.export_conversations(
+                    write,
+                    **filters,
+                    format=format,
+                    version=anda_version,
+                    strict=strict,
+                    on_progress=lambda report: advance(f"{report.conversations:,} conversations"),
+                )
     if as_json:
         typer.echo(
             foreign_json({"file": None if out is None else str(out), **done.to_json()}), err=out is None

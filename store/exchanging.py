@@ -18,6 +18,18 @@ __all__ = ["ExportReport", "ImportReport", "Problem", "Update", "encode_facts", 
 MOST_PROBLEMS: Final = 10_000
 MOST_NOTES: Final = 1_000
 
+_COUNTED: Final = (
+    "read",
+    "imported",
+    "updated",
+    "unchanged",
+    "renumbered",
+    "skipped",
+    "failed",
+    "messages",
+    "resources",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -84,24 +96,18 @@ class ImportReport:
         if len(self.notes) < MOST_NOTES and text not in self.notes:
             self.notes.append(text)
 
+    def merge(self, other: ImportReport) -> None:
+        """Add what another import of the same format did."""
+        for count in (*_COUNTED, "more_problems"):
+            setattr(self, count, getattr(self, count) + getattr(other, count))
+        self.problems += other.problems
+        for text in other.notes:
+            self.note(text)
+        self.error = self.error or other.error
+
     def to_json(self) -> dict[str, JSON]:
         """Everything in it."""
-        counts = {
-            name: getattr(self, name)
-            for name in (
-                "format",
-                "dry_run",
-                "read",
-                "imported",
-                "updated",
-                "unchanged",
-                "renumbered",
-                "skipped",
-                "failed",
-                "messages",
-                "resources",
-            )
-        }
+        counts = {name: getattr(self, name) for name in ("format", "dry_run", *_COUNTED)}
         return counts | {
             "problems": [asdict(one) for one in self.problems],
             "more_problems": self.more_problems,
@@ -131,6 +137,13 @@ class ExportReport:
             self._counted[text] = self._counted.get(text, 0) + 1
         else:
             self.more_notes += 1
+
+    def merge(self, other: ExportReport) -> None:
+        """Add what another export to the same format wrote."""
+        for name in ("conversations", "messages", "resources", "bytes", "more_notes"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for text, count in other._counted.items():
+            self._counted[text] = self._counted.get(text, 0) + count
 
     @property
     def notes(self) -> list[str]:

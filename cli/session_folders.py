@@ -1,0 +1,125 @@
+"""Imports and exports of saved sessions, each a folder, for the commands ``import`` and ``export``."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from convostore.schemas.errors import InvalidRecordError, SessionFormatError
+
+if TYPE_CHECKING:
+    from convostore.store import ConversationStore, ExportReport, ImportReport
+
+__all__ = ["FORMAT", "export_sessions", "import_sessions"]
+
+FORMAT = "rig-session"
+
+
+def import_sessions(store: ConversationStore, name: str, user: str | None, *, dry_run: bool) -> ImportReport:
+    """Import a session's folder, a folder of such, or a single log; one report of all.
+
+    Raises:
+        InvalidRecordError: no user is given: the format names none.
+        SessionFormatError: it is no session, or a log of it does not read.
+
+    """
+    from convostore.store.sessions import DirectorySessionStore
+
+    if user is None:
+        raise InvalidRecordError("user", f"the {FORMAT} format names no user; say whose they are with --user")
+    with _folders(Path(name)) as folders:
+        done = [
+            store.saved_sessions.load(
+                DirectorySessionStore(folder), user=user, name=folder.name, dry_run=dry_run
+            )
+            for folder in folders
+        ]
+    for other in done[1:]:
+        done[0].merge(other)
+    return done[0]
+
+
+@contextmanager
+def _folders(path: Path) -> Iterator[list[Path]]:
+    from convostore.store.session_folders import is_session
+
+    if path.is_file():
+        with tempfile.TemporaryDirectory() as scratch:
+            yield [_single(path, Path(scratch))]
+        return
+    if not path.is_dir():
+        raise FileNotFoundError(2, "no such file or folder", str(path))
+    absolute = path.resolve()
+    found = [absolute] if is_session(absolute) else sorted(filter(is_session, _subfolders(absolute)))
+    if not found:
+        raise SessionFormatError("holds no saved session: there is no folder logs in it", file=str(path))
+    yield found
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.is_dir()]
+
+
+def _single(file: Path, scratch: Path) -> Path:
+    """A session of one log, named as its header says."""
+    from convostore.store.session_names import log_name
+
+    data = file.read_bytes()
+    try:
+        name = log_name(json.loads(data.split(b"\n", 1)[0])["log"])
+    except (ValueError, TypeError, KeyError, InvalidRecordError):
+        raise SessionFormatError(
+            "is no log: its first line is no header", file=str(file), position=1
+        ) from None
+    folder = scratch / file.stem
+    (folder / "logs").mkdir(parents=True)
+    (folder / "logs" / f"{name}.jsonl").write_bytes(data)
+    return folder
+
+
+def export_sessions(
+    store: ConversationStore,
+    out: Path | None,
+    filters: dict[str, Any],
+    advance: Callable[[str], object],
+) -> ExportReport:
+    """Export each session, and each other conversation as one, into a folder of its own below ``out``.
+
+    Raises:
+        typer.BadParameter: there is no ``out``.
+        ConflictError: there is a log that is not the beginning of what is to be written.
+
+    """
+    from convostore.store import ExportReport
+    from convostore.store.sessions import DirectorySessionStore
+
+    if out is None:
+        raise typer.BadParameter(f"--format {FORMAT} writes folders: say where with --out")
+    sessions: dict[tuple[str, str], list[int]] = {}
+    for head in store.scan(**filters):
+        came = head.source is not None and head.source.format == FORMAT
+        name = head.source.file if came and head.source is not None else None
+        sessions.setdefault((head.user, name or f"conversation-{head.id}"), []).append(head.id)
+    report, taken = ExportReport(FORMAT), set[str]()
+    for (user, name), ids in sessions.items():
+        folder = _free(name, taken)
+        report.merge(store.saved_sessions.save(DirectorySessionStore(out / folder), ids, user=user))
+        advance(f"{report.conversations:,} conversations")
+    return report
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """A folder's name that no other session of this export has."""
+    plain = "".join(letter if letter.isalnum() or letter in "-_. " else "-" for letter in name)[:120]
+    folder, number = plain.strip(". ") or "session", 1
+    while folder.lower() in taken:
+        number += 1
+        folder = f"{plain}-{number}"
+    taken.add(folder.lower())
+    return folder
