@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -59,7 +60,7 @@ def test_periods_cover_the_range_without_gaps_and_agree_with_the_calendar(
     found = periods(since, since + length, by, zone)
     assert found[0].start <= since < found[0].end
     assert found[-1].start < since + length <= found[-1].end
-    assert all(one.end == two.start for one, two in zip(found, found[1:], strict=False))
+    assert all(one.end == two.start for one, two in itertools.pairwise(found))
     assert len({one.label for one in found}) == len(found)
     if by is By.DAY:
         for one in found:
