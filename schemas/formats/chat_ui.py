@@ -52,14 +52,13 @@ def fits(value: JSON) -> bool:
 
 
 def _is_conversation(value: JSON) -> bool:
-    if not isinstance(value, Mapping) or not isinstance(value.get("messages"), list):
+    if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
         return False
     first = value["messages"][:3]
     if not first:
         return "rootMessageId" in value or len(_SIGNS & value.keys()) > 3
     return any(
-        isinstance(item, Mapping) and isinstance(item.get("from"), str) and "content" in item
-        for item in first
+        isinstance(item, dict) and isinstance(item.get("from"), str) and "content" in item for item in first
     )
 
 
@@ -79,7 +78,7 @@ def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
 
 def _conversation(found: Found, sources: Sources) -> Item:
     value = found.value
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return Refused(found.position, f"no conversation but a value of {type(value).__name__}")
     id = first_id(value, "_id", "id")
     given = value.get("messages")
@@ -152,15 +151,15 @@ def _calls(updates: list[JSON]) -> tuple[list[JSON], list[JSON]]:
     left: list[JSON] = []
     names: dict[str, str] = {}
     for update in updates:
-        is_tool = isinstance(update, Mapping) and update.get("type") == "tool"
+        is_tool = isinstance(update, dict) and update.get("type") == "tool"
         uuid = update.get("uuid") if is_tool else None
         call = update.get("call") if is_tool else None
         result = update.get("result") if is_tool else None
-        if isinstance(uuid, str) and isinstance(call, Mapping) and isinstance(call.get("name"), str):
+        if isinstance(uuid, str) and isinstance(call, dict) and isinstance(call.get("name"), str):
             names[uuid] = call["name"]
             rest = {**_beside(update, "call"), **rest_of(call, "name", "parameters")}
             parts.append(tool_call(call["name"], call.get("parameters"), uuid, rest))
-        elif isinstance(uuid, str) and isinstance(result, Mapping):
+        elif isinstance(uuid, str) and isinstance(result, dict):
             failed = result.get("status")
             is_error = failed in ("error", 1) if isinstance(failed, (str, int)) else None
             name, rest = names.get(uuid, ""), _beside(update, "result")
@@ -178,7 +177,7 @@ def _file(file: JSON, conversation: str | None) -> Resource | None:
     """The file; one that is named by its hash lies in GridFS, under the conversation's id, a dash and it."""
     if isinstance(file, str):
         file = {"type": "hash", "value": file}
-    if not isinstance(file, Mapping) or not isinstance(file.get("value"), str):
+    if not isinstance(file, dict) or not isinstance(file.get("value"), str):
         return None
     hash = file["value"]
     blob = base64_bytes(hash) if file.get("type") == "base64" else None

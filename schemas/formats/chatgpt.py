@@ -56,10 +56,10 @@ def fits(value: JSON) -> bool:
 
 
 def _is_conversation(value: JSON) -> bool:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return False
     nodes = list(_nodes(value.get("mapping")).values())[:3]
-    if any(isinstance(node, Mapping) and {"message", "parent", "children"} & node.keys() for node in nodes):
+    if any(isinstance(node, dict) and {"message", "parent", "children"} & node.keys() for node in nodes):
         return True
     return len(_SIGNS & value.keys()) > 1
 
@@ -79,15 +79,15 @@ def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
 def _nodes(mapping: JSON) -> Mapping[str, JSON]:
     if isinstance(mapping, list):
         return {first_id(node, "id") or f"[{place}]": node for place, node in enumerate(mapping)}
-    return mapping if isinstance(mapping, Mapping) else {}
+    return mapping if isinstance(mapping, dict) else {}
 
 
 def _conversation(found: Found, sources: Sources) -> Item:
     value = found.value
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return Refused(found.position, f"no conversation but a value of {type(value).__name__}")
     id = first_id(value, "conversation_id", "id")
-    if not isinstance(value.get("mapping"), (Mapping, list)):
+    if not isinstance(value.get("mapping"), (dict, list)):
         return Refused(found.position, "it has no mapping, so no messages", id, skipped=True)
     remarks = Remarks()
     moments = Moments(remarks, "seconds")
@@ -120,7 +120,7 @@ def _conversation(found: Found, sources: Sources) -> Item:
 
 def _piece(node: JSON, moments: Moments, remarks: Remarks) -> Piece | None:
     """The message of a node; None when it only links others."""
-    if not isinstance(node, Mapping):
+    if not isinstance(node, dict):
         if node is None:
             return None
         remarks.add("nodes that are no objects are kept as they are", node)
@@ -128,7 +128,7 @@ def _piece(node: JSON, moments: Moments, remarks: Remarks) -> Piece | None:
     message = node.get("message")
     if message is None:
         return None
-    if not isinstance(message, Mapping):
+    if not isinstance(message, dict):
         remarks.add("messages that are no objects are kept as they are", message)
         return odd_piece(message)
     beside = rest_of(node, "message", "parent", "children", "id")

@@ -33,14 +33,14 @@ def chatgpt_piece(given: Mapping[str, JSON], beside: Mapping[str, JSON], moments
     resources, as do the attachments in ``metadata``.
     """
     author = given.get("author")
-    author = author if isinstance(author, Mapping) else {}
+    author = author if isinstance(author, dict) else {}
     role, name, recipient = author.get("role"), author.get("name"), given.get("recipient")
     content = given.get("content")
     made = moments.read_or_clock(given.get("create_time"), given.get("id"))
     resources = _attachments(given.get("metadata"))
     rest = rest_of(given, "author", "content")
     more = rest_of(author, "role", "name") if isinstance(name, str) else rest_of(author, "role")
-    if any(item for item in more.values()) or not isinstance(given.get("author"), Mapping):
+    if any(item for item in more.values()) or not isinstance(given.get("author"), dict):
         rest["author"] = given.get("author")
     if role == "tool":
         parts, left = _result(content, name)
@@ -74,7 +74,7 @@ def _rest(content: Mapping[str, JSON]) -> dict[str, JSON]:
 
 
 def _call(content: JSON, recipient: str) -> tuple[list[JSON], Mapping[str, JSON]]:
-    if isinstance(content, Mapping):
+    if isinstance(content, dict):
         written, left = _text_of(content)
         if written is not None:
             return [tool_call(recipient, arguments_of(written))], _rest(left)
@@ -83,7 +83,7 @@ def _call(content: JSON, recipient: str) -> tuple[list[JSON], Mapping[str, JSON]
 
 def _result(content: JSON, name: JSON) -> tuple[list[JSON], Mapping[str, JSON]]:
     tool = name if isinstance(name, str) else ""
-    if isinstance(content, Mapping):
+    if isinstance(content, dict):
         written, left = _text_of(content)
         if written is not None and set(left) <= {"content_type"}:
             return [tool_output(tool, written)], _rest(left)
@@ -91,7 +91,7 @@ def _result(content: JSON, name: JSON) -> tuple[list[JSON], Mapping[str, JSON]]:
 
 
 def _parts(content: JSON, resources: list[Resource]) -> tuple[list[JSON], Mapping[str, JSON]]:
-    if not isinstance(content, Mapping):
+    if not isinstance(content, dict):
         return ([] if content is None else [text(content)] if isinstance(content, str) else [content]), {}
     kind = content.get("content_type")
     if isinstance(kind, str) and kind in _THOUGHTS:
@@ -108,7 +108,7 @@ def _parts(content: JSON, resources: list[Resource]) -> tuple[list[JSON], Mappin
                 rest, file = next(pointers)
                 resources.append(file)
                 found.append(file_part(file, rest))
-            elif isinstance(part, Mapping) and isinstance(part.get("text"), str):
+            elif isinstance(part, dict) and isinstance(part.get("text"), str):
                 found.append(text(part["text"], rest_of(part, "text")))
             else:
                 found.append(part)
@@ -126,7 +126,7 @@ def _thoughts(content: Mapping[str, JSON]) -> tuple[list[JSON], Mapping[str, JSO
         for thought in given if isinstance(given, list) else [given]:
             if isinstance(thought, str):
                 found.append(reasoning(thought))
-            elif isinstance(thought, Mapping) and isinstance(thought.get("content"), str):
+            elif isinstance(thought, dict) and isinstance(thought.get("content"), str):
                 found.append(reasoning(thought["content"], rest_of(thought, "content")))
             elif thought is not None:
                 found.append(thought)
@@ -136,12 +136,12 @@ def _thoughts(content: Mapping[str, JSON]) -> tuple[list[JSON], Mapping[str, JSO
 
 
 def _is_pointer(part: JSON) -> bool:
-    return isinstance(part, Mapping) and isinstance(part.get("asset_pointer"), str)
+    return isinstance(part, dict) and isinstance(part.get("asset_pointer"), str)
 
 
 def _pointers(content: JSON) -> list[tuple[dict[str, JSON], Resource]]:
     """The files that a content points to, with what it says of each."""
-    parts = content.get("parts") if isinstance(content, Mapping) else None
+    parts = content.get("parts") if isinstance(content, dict) else None
     found = []
     for part in parts if isinstance(parts, list) else ():
         if _is_pointer(part):
@@ -153,10 +153,10 @@ def _pointers(content: JSON) -> list[tuple[dict[str, JSON], Resource]]:
 
 
 def _attachments(metadata: JSON) -> list[Resource]:
-    given = metadata.get("attachments") if isinstance(metadata, Mapping) else None
+    given = metadata.get("attachments") if isinstance(metadata, dict) else None
     found = []
     for item in given if isinstance(given, list) else ():
-        if isinstance(item, Mapping):
+        if isinstance(item, dict):
             kind = item.get("mime_type") or item.get("mimeType")
             id = item.get("id")
             found.append(

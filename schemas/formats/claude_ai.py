@@ -48,7 +48,7 @@ def fits(value: JSON) -> bool:
 
 
 def _is_conversation(value: JSON) -> bool:
-    return isinstance(value, Mapping) and isinstance(value.get("chat_messages"), list)
+    return isinstance(value, dict) and isinstance(value.get("chat_messages"), list)
 
 
 def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
@@ -67,7 +67,7 @@ def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
 
 def _conversation(found: Found, sources: Sources) -> Item:
     value = found.value
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return Refused(found.position, f"no conversation but a value of {type(value).__name__}")
     id = first_id(value, "uuid", "id")
     given = value.get("chat_messages")
@@ -122,7 +122,7 @@ def _piece(given: Mapping[str, JSON], moments: Moments) -> Piece:
                 rest[member] = files
             continue
         for file in files:
-            if not isinstance(file, Mapping):
+            if not isinstance(file, dict):
                 parts.append(file)
                 continue
             inside = file.get("extracted_content")
@@ -147,7 +147,7 @@ def _is_blank(part: JSON) -> bool:
 
 
 def _part(block: JSON) -> JSON:
-    kind = block.get("type") if isinstance(block, Mapping) else None
+    kind = block.get("type") if isinstance(block, dict) else None
     if kind == "text" and isinstance(block.get("text"), str):
         return text(block["text"], _said_of(block, "text"))
     if kind == "thinking" and isinstance(block.get("thinking"), str):

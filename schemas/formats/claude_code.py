@@ -8,7 +8,7 @@ that holds nothing else it is the conversation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.claude_code_lines import merged, usages
@@ -34,7 +34,7 @@ def fits(value: JSON) -> bool:
     """Whether the value looks like what this format holds."""
     if isinstance(value, list):
         return any(map(fits, value[:3]))
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return False
     if isinstance(value.get(LOG), list):
         return True
@@ -87,10 +87,10 @@ class _Telling:
         ids = [self._sources.identified(one.source_id(), one.content.sha256()) for one in spoken]
         names = [source.id for source in ids]
         branches: list[list[Branch]] = [[] for _ in spoken]
+        agents: set[tuple[int, str]] = set()
         for number in range(len(spoken), len(told)):
             owner = owner_of[number]
-            taken = {branch.source.id for branch in branches[owner]}
-            branch = self._branch(told[number], names, ids[owner].id, taken)
+            branch = self._branch(told[number], names, owner, agents)
             names.append(branch.source.id)
             branches[owner].append(branch)
         whole: list[Sequence[Piece]] = []
@@ -147,12 +147,14 @@ class _Telling:
             owners.append(numbers[line.key] if line.parent is None else owners[line.parent])
         return owners
 
-    def _branch(self, line: Told, names: Sequence[str], of: str, taken: set[str]) -> Branch:
-        first = self._log.lines[line.key]
+    def _branch(self, line: Told, names: Sequence[str], owner: int, agents: set[tuple[int, str]]) -> Branch:
+        """The line as a branch; the first of a sub-agent is named by the agent, as its own file would be."""
+        of, first = names[owner], self._log.lines[line.key]
         agent, key = agent_of(first), line.key
         if first.is_side:
             line.unknown = {"sidechain": True} | ({"agentId": agent} if agent is not None else {})
-            if agent is not None and f"{of}/agent-{agent}" not in taken:
+            if agent is not None and (owner, agent) not in agents:
+                agents.add((owner, agent))
                 key = f"agent-{agent}"
         return branch_of(line, names[line.parent] if line.parent is not None else of, of, key, self._sources)
 

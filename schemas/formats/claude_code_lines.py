@@ -41,7 +41,7 @@ class SessionLine:
     def answer(self) -> str | None:
         """The id of the answer that it is a piece of; None when it is no answer or has no id."""
         message = self.value.get("message")
-        id = message.get("id") if isinstance(message, Mapping) else None
+        id = message.get("id") if isinstance(message, dict) else None
         return (
             id if self.is_message and self.value.get("type") == "assistant" and isinstance(id, str) else None
         )
@@ -49,7 +49,7 @@ class SessionLine:
     def blocks(self) -> list[JSON]:
         """The blocks of its content, a text as one."""
         message = self.value.get("message")
-        content = message.get("content") if isinstance(message, Mapping) else message
+        content = message.get("content") if isinstance(message, dict) else message
         if isinstance(content, list):
             return content
         return [{"type": "text", "text": content} if isinstance(content, str) else content]
@@ -58,7 +58,7 @@ class SessionLine:
         """The ids of the calls that it holds the results of, when it holds nothing else; else none."""
         found = set()
         for block in self.blocks():
-            id = block.get("tool_use_id") if isinstance(block, Mapping) else None
+            id = block.get("tool_use_id") if isinstance(block, dict) else None
             if not isinstance(id, str) or self.value.get("type") != "user":
                 return set()
             found.add(id)
@@ -70,7 +70,7 @@ def is_spoken(value: Mapping[str, JSON]) -> bool:
     kind, message = value.get("type"), value.get("message")
     if not isinstance(kind, str) or kind not in _SPOKEN:
         return False
-    return message.get("content") is not None if isinstance(message, Mapping) else message is not None
+    return message.get("content") is not None if isinstance(message, dict) else message is not None
 
 
 def usages(lines: Iterable[SessionLine], remarks: Remarks) -> dict[str, Usage]:
@@ -78,7 +78,7 @@ def usages(lines: Iterable[SessionLine], remarks: Remarks) -> dict[str, Usage]:
     found: dict[str, Usage] = {}
     for line in lines:
         message = line.value.get("message")
-        if not line.is_message or not isinstance(message, Mapping):
+        if not line.is_message or not isinstance(message, dict):
             continue
         usage = usage_of(message.get("usage"), remarks)
         id = _response(line)
@@ -125,7 +125,7 @@ def merged(
 def _piece(line: SessionLine) -> Piece:
     given = line.value.get("message")
     role = line.value.get("type")
-    message = dict(given) if isinstance(given, Mapping) else {"role": role, "content": [given]}
+    message = dict(given) if isinstance(given, dict) else {"role": role, "content": [given]}
     if isinstance(given, str):
         message["content"] = given
     if not isinstance(message.get("role"), str):
@@ -144,7 +144,7 @@ def _extend(message: dict[str, JSON], line: SessionLine) -> None:
     message["content"] = content + line.blocks()
     message["source"]["lines"].append(rest_of(line.value, "message"))
     given = line.value["message"]
-    if isinstance(given, Mapping):
+    if isinstance(given, dict):
         # How it ended and what it used stand in the last line.
         later = rest_of(given, "content", "role", "source")
         message |= {name: item for name, item in later.items() if item is not None or name not in message}

@@ -64,7 +64,7 @@ class _Family:
             key
             for part in answer
             for key in self.below.get(part, ())
-            if self.lines[key].answered_calls() and not self._leads_to(key, last)
+            if self.lines[key].answered_calls() and not self._leads_to(key, answer)
         ]
         times = Counter(call for key in results for call in self.lines[key].answered_calls())
         results = [
@@ -84,10 +84,10 @@ class _Family:
             moved += self._move(key, step)
         return moved
 
-    def _leads_to(self, key: str, last: str) -> bool:
+    def _leads_to(self, key: str, answer: list[str]) -> bool:
         """Whether the answer itself goes on after this result."""
-        seen: set[str] = set()
-        step: str | None = last
+        seen = {answer[0]}
+        step: str | None = answer[-1]
         while step is not None and step not in seen:
             if step == key:
                 return True

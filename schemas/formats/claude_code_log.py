@@ -31,6 +31,12 @@ def agent_of(line: SessionLine) -> str | None:
     return agent if line.is_side and isinstance(agent, str) and agent else None
 
 
+def _around(value: JSON) -> JSON:
+    for _ in range(20):
+        value = [value]
+    return value
+
+
 @dataclass(slots=True)
 class Session:
     """One session: its lines that are messages or link them, and those that are no messages."""
@@ -106,7 +112,7 @@ class SessionLog:
         if isinstance(value, list):
             for place, item in enumerate(value):
                 yield from self._one(f"{found.position}[{place}]", item)
-        elif isinstance(value, Mapping) and isinstance(value.get(LOG), list):
+        elif isinstance(value, dict) and isinstance(value.get(LOG), list):
             name = first_id(value, "session_id", "sessionId", "id", "uuid")
             home: JSON = name if name is not None else (str(found.position),)
             self._session(home, name, found.position).beside = rest_of(value, LOG)
@@ -116,11 +122,12 @@ class SessionLog:
             yield from self._one(found.position, value)
 
     def _one(self, position: Position, value: JSON, home: JSON = None) -> Iterator[Refused]:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             yield Refused(position, f"no line of a session but a value of {type(value).__name__}")
             return
         try:
-            text = dump_text(value)
+            # Within what will be around it, so that nothing later is the first to find it too deep.
+            text = dump_text(_around(value))
         except RecursionError:
             yield Refused(position, f"nested too deeply; at most {MAX_DEPTH} levels")
             return

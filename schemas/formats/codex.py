@@ -39,7 +39,7 @@ def fits(value: JSON) -> bool:
     """Whether the value looks like what this format holds."""
     if isinstance(value, list):
         return any(map(fits, value[:3]))
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return False
     kind = value.get("type")
     if isinstance(kind, str) and kind in _KINDS and "payload" in value:
@@ -88,7 +88,7 @@ class _Session:
     requests: int = 0
 
     def take(self, position: Position, value: JSON) -> Iterator[Refused]:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             yield Refused(position, f"no line of a rollout but a value of {type(value).__name__}")
             return
         try:
@@ -107,7 +107,7 @@ class _Session:
         elif "payload" not in value and isinstance(kind, str):
             # The older form: the line is the item.
             self._message(rest_of(value, "timestamp") if made is not None else value, made, {}, moments)
-        elif kind == "session_meta" and self.meta is None and isinstance(payload, Mapping):
+        elif kind == "session_meta" and self.meta is None and isinstance(payload, dict):
             self.meta = payload
             self.times.append(moments.read(payload.get("timestamp")))
         elif kind is None and self.meta is None and _OLD_HEAD & value.keys():
@@ -117,7 +117,7 @@ class _Session:
             self._keep(value)
 
     def _message(self, item: JSON, made: int | None, beside: Mapping[str, JSON], moments: Moments) -> None:
-        if isinstance(item, Mapping):
+        if isinstance(item, dict):
             stated = moments.read(item.get("timestamp"))
             made = stated if stated is not None else made
             self._count(item)
@@ -130,17 +130,17 @@ class _Session:
 
     def _count(self, payload: JSON) -> None:
         """Take the tokens counted so far; a count that says the same again is of no other request."""
-        if not isinstance(payload, Mapping) or payload.get("type") != "token_count":
+        if not isinstance(payload, dict) or payload.get("type") != "token_count":
             return
         info = payload.get("info")
-        totals = info.get("total_token_usage") if isinstance(info, Mapping) else payload
-        if isinstance(totals, Mapping) and totals != self.totals and usage_of(totals, Remarks()) is not None:
+        totals = info.get("total_token_usage") if isinstance(info, dict) else payload
+        if isinstance(totals, dict) and totals != self.totals and usage_of(totals, Remarks()) is not None:
             self.totals = totals
             self.requests += 1
 
     def _keep(self, value: Mapping[str, JSON]) -> None:
         payload = value.get("payload")
-        kind = payload.get("type") if isinstance(payload, Mapping) else None
+        kind = payload.get("type") if isinstance(payload, dict) else None
         if value.get("type") == "event_msg" and isinstance(kind, str) and kind in _REPEATS:
             self.remarks.add(f"events that repeat what items say were left out, of the type {kind}")
         else:

@@ -26,7 +26,7 @@ def content_parts(content: JSON, resources: list[Resource]) -> list[JSON]:
 def _part(part: JSON, resources: list[Resource]) -> JSON:
     if isinstance(part, str):
         return text(part)
-    if not isinstance(part, Mapping):
+    if not isinstance(part, dict):
         return part
     kind = part.get("type")
     if isinstance(kind, str) and kind in _TEXTS:
@@ -42,7 +42,7 @@ def _part(part: JSON, resources: list[Resource]) -> JSON:
 
 def text_in(value: JSON) -> str | None:
     """A text, as it is or in an object as its ``value``; None when it is neither."""
-    if isinstance(value, Mapping) and set(value) <= {"value", "annotations"}:
+    if isinstance(value, dict) and set(value) <= {"value", "annotations"}:
         value = value.get("value")
     return value if isinstance(value, str) else None
 
@@ -50,10 +50,10 @@ def text_in(value: JSON) -> str | None:
 def image_part(part: Mapping[str, JSON], resources: list[Resource]) -> JSON:
     """The image under ``image_url``: its bytes, or a reference and its resource; None when there is none."""
     image = part.get("image_url")
-    url = image.get("url") if isinstance(image, Mapping) else image
+    url = image.get("url") if isinstance(image, dict) else image
     if not isinstance(url, str) or not url:
         return None
-    rest = rest_of(image, "url") if isinstance(image, Mapping) else {}
+    rest = rest_of(image, "url") if isinstance(image, dict) else {}
     inside = data_uri(url)
     if inside is not None:
         return inline_part(*inside, rest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from convostore.schemas.formats.remarks import Remarks
 from convostore.schemas.identifiers import MAX_U64
@@ -23,11 +23,11 @@ def usage_of(value: JSON, remarks: Remarks, *, requests: int = 1) -> Usage | Non
     The numbers are the source's own: Anthropic's input, say, is without what came from the cache. A counter
     that is none (negative, a fraction, text) is left out and remarked.
     """
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     cached = [value.get(name) for name in _CACHED]
     cached += [
-        details.get("cached_tokens") for details in map(value.get, _DETAILS) if isinstance(details, Mapping)
+        details.get("cached_tokens") for details in map(value.get, _DETAILS) if isinstance(details, dict)
     ]
     found = [
         _first((value.get(name) for name in _INPUT), remarks),

@@ -142,11 +142,11 @@ def _fitting(id: str) -> str:
 
 def first_id(value: JSON, *names: str) -> str | None:
     """The first of the members that is an id: text that is not empty, a whole number, or an ObjectId."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     for name in names or ("id", "uuid", "_id", "conversation_id", "conversationId"):
         id = value.get(name)
-        if isinstance(id, Mapping) and set(id) == {"$oid"}:
+        if isinstance(id, dict) and set(id) == {"$oid"}:
             id = id["$oid"]
         if type(id) is int:
             return str(id)
@@ -160,7 +160,7 @@ _WRAPPERS = ("conversations", "chats", "data")
 
 
 def _wrapper(value: JSON) -> str | None:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return None
     for name in _WRAPPERS:
         items = value.get(name)

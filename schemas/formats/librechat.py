@@ -54,12 +54,12 @@ def fits(value: JSON) -> bool:
 
 
 def _is_conversation(value: JSON) -> bool:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return False
     messages = _messages(value)
     if messages is None:
         return False
-    if any(isinstance(item, Mapping) and _MESSAGE_SIGNS & item.keys() for item in messages[:3]):
+    if any(isinstance(item, dict) and _MESSAGE_SIGNS & item.keys() for item in messages[:3]):
         return True
     return not messages and "conversationId" in value and bool(_EXPORT_SIGNS & value.keys())
 
@@ -88,7 +88,7 @@ def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
 
 def _conversation(found: Found, sources: Sources) -> Item:
     value = found.value
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return Refused(found.position, f"no conversation but a value of {type(value).__name__}")
     id = first_id(value, "conversationId", "_id")
     given = _messages(value)
@@ -140,7 +140,7 @@ def _flat(given: list[JSON]) -> tuple[list[JSON], dict[str, str]]:
     while waiting:
         item, around = waiting.pop()
         id = first_id(item, "messageId")
-        children = item.get("children") if isinstance(item, Mapping) else None
+        children = item.get("children") if isinstance(item, dict) else None
         if isinstance(children, list):
             item = rest_of(item, "children")
             waiting += [(child, id) for child in reversed(children)]
@@ -168,7 +168,7 @@ def _piece(given: Mapping[str, JSON], moments: Moments) -> Piece:
         rest["text"] = plain
     files = given.get("files")
     for file in files if isinstance(files, list) else []:
-        if isinstance(file, Mapping):
+        if isinstance(file, dict):
             resource = _file(file)
             resources.append(resource)
             parts.append(file_part(resource))
@@ -178,7 +178,7 @@ def _piece(given: Mapping[str, JSON], moments: Moments) -> Piece:
         rest["files"] = files
     attached = given.get("attachments")
     for file in attached if isinstance(attached, list) else []:
-        if isinstance(file, Mapping) and {"filename", "filepath", "file_id"} & file.keys():
+        if isinstance(file, dict) and {"filename", "filepath", "file_id"} & file.keys():
             resources.append(_file(file))
     return Piece(message(_role(given), parts, made, rest=rest), made, resources=resources)
 
@@ -193,14 +193,14 @@ def _role(given: Mapping[str, JSON]) -> JSON:
 
 
 def _parts(part: JSON, resources: list[Resource]) -> list[JSON]:
-    kind = part.get("type") if isinstance(part, Mapping) else None
+    kind = part.get("type") if isinstance(part, dict) else None
     if kind == "think":
         thought = text_in(part.get("think"))
         if thought is not None:
             return [reasoning(thought, rest_of(part, "type", "think"))]
-    if kind == "tool_call" and isinstance(part.get("tool_call"), Mapping):
+    if kind == "tool_call" and isinstance(part.get("tool_call"), dict):
         return _call(part["tool_call"], rest_of(part, "type", "tool_call")) or [part]
-    if kind == "image_file" and isinstance(part.get("image_file"), Mapping):
+    if kind == "image_file" and isinstance(part.get("image_file"), dict):
         resource = _file(part["image_file"])
         resources.append(resource)
         return [file_part(resource)]
@@ -210,7 +210,7 @@ def _parts(part: JSON, resources: list[Resource]) -> list[JSON]:
 def _call(given: Mapping[str, JSON], beside: Mapping[str, JSON]) -> list[JSON]:
     """A call and its result, which LibreChat keeps in one; nothing when it is of another kind."""
     function = given.get("function")
-    inner = function if isinstance(function, Mapping) else given
+    inner = function if isinstance(function, dict) else given
     name = inner.get("name")
     if not isinstance(name, str):
         return []

@@ -47,7 +47,7 @@ def linked_nodes(
         if item is None:
             remarks.add("places without a message are left out")
             continue
-        is_object = isinstance(item, Mapping)
+        is_object = isinstance(item, dict)
         id = (first_id(item, id_name) if is_object else None) or f"[{place}]"
         if id in given:
             if same_json(given[id], item):
@@ -77,12 +77,12 @@ def parents_of(items: Mapping[str, JSON], parent: str, children: str) -> dict[st
 
     Only where none of them names its parent are the lists of children believed.
     """
-    if any(isinstance(item, Mapping) and parent in item for item in items.values()):
-        found = {id: item.get(parent) for id, item in items.items() if isinstance(item, Mapping)}
+    if any(isinstance(item, dict) and parent in item for item in items.values()):
+        found = {id: item.get(parent) for id, item in items.items() if isinstance(item, dict)}
         return {id: named if isinstance(named, str) and named else None for id, named in found.items()}
     parents: dict[str, str | None] = {}
     for id, item in items.items():
-        listed = item.get(children) if isinstance(item, Mapping) else None
+        listed = item.get(children) if isinstance(item, dict) else None
         for child in listed if isinstance(listed, list) else ():
             if isinstance(child, str):
                 parents.setdefault(child, id)
@@ -90,7 +90,7 @@ def parents_of(items: Mapping[str, JSON], parent: str, children: str) -> dict[st
 
 
 def _member(name: str, items: Sequence[JSON]) -> ParentOf:
-    linked = any(isinstance(item, Mapping) and isinstance(item.get(name), str) for item in items)
+    linked = any(isinstance(item, dict) and isinstance(item.get(name), str) for item in items)
     return lambda item: ROOT if linked and item.get(name, "") is None else item.get(name)
 
 

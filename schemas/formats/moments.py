@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 import uuid
-from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Literal
@@ -67,9 +66,9 @@ class Moments:
         return made
 
     def _read(self, value: JSON) -> int:
-        if isinstance(value, Mapping) and set(value) == {"$date"}:
+        if isinstance(value, dict) and set(value) == {"$date"}:
             date = value["$date"]
-            if isinstance(date, Mapping) and set(date) == {"$numberLong"}:
+            if isinstance(date, dict) and set(date) == {"$numberLong"}:
                 date = int(date["$numberLong"]) if isinstance(date["$numberLong"], str) else None
             if type(date) is int and 0 <= date < _MILLISECONDS.stop:
                 return date
@@ -113,7 +112,7 @@ def clock_of(id: JSON) -> int | None:
     >>> clock_of("65c5f9e00000000000000001"), clock_of("0197b2e1-8c00-7000-8000-000000000000")
     (1707473376000, 1751052815360)
     """
-    if isinstance(id, Mapping) and set(id) == {"$oid"}:
+    if isinstance(id, dict) and set(id) == {"$oid"}:
         id = id["$oid"]
     if not isinstance(id, str):
         return None

@@ -54,13 +54,13 @@ def fits(value: JSON) -> bool:
 
 
 def _is_conversation(value: JSON) -> bool:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return False
     chat = value.get("chat")
-    if isinstance(chat, Mapping) and ("history" in chat or isinstance(chat.get("messages"), list)):
+    if isinstance(chat, dict) and ("history" in chat or isinstance(chat.get("messages"), list)):
         return True
     history = value.get("history")
-    return isinstance(history, Mapping) and isinstance(history.get("messages"), Mapping)
+    return isinstance(history, dict) and isinstance(history.get("messages"), dict)
 
 
 def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
@@ -79,18 +79,18 @@ def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
 
 def _conversation(found: Found, sources: Sources) -> Item:
     row = found.value
-    if not isinstance(row, Mapping):
+    if not isinstance(row, dict):
         return Refused(found.position, f"no conversation but a value of {type(row).__name__}")
     inner = row.get("chat")
-    chat = inner if isinstance(inner, Mapping) else row
+    chat = inner if isinstance(inner, dict) else row
     remarks = Remarks()
     moments = Moments(remarks, "seconds")
     history = chat.get("history")
-    history = history if isinstance(history, Mapping) else {}
+    history = history if isinstance(history, dict) else {}
     tree, listed = history.get("messages"), chat.get("messages")
     unknown = rest_of(row, "chat", "title") if chat is inner else {}
     left = rest_of(chat, "history", "messages", "title")
-    if isinstance(tree, Mapping) and (tree or not listed):
+    if isinstance(tree, dict) and (tree or not listed):
         lines = _tree(tree, history.get("currentId"), moments, remarks)
         same = isinstance(listed, list) and {first_id(item, "id") for item in listed} <= tree.keys()
         if "messages" in chat and not same:
@@ -129,7 +129,7 @@ def _conversation(found: Found, sources: Sources) -> Item:
 def _tree(tree: Mapping[str, JSON], leaf: JSON, moments: Moments, remarks: Remarks) -> list[Told]:
     pieces: dict[str, Piece] = {}
     for id, item in tree.items():
-        if isinstance(item, Mapping):
+        if isinstance(item, dict):
             pieces[id] = _piece(item, moments, remarks)
         elif item is None:
             remarks.add("places without a message are left out")
@@ -153,7 +153,7 @@ def _piece(given: Mapping[str, JSON], moments: Moments, remarks: Remarks) -> Pie
         names = {
             item["call_id"]: item["name"]
             for item in output
-            if isinstance(item, Mapping)
+            if isinstance(item, dict)
             and isinstance(item.get("call_id"), str)
             and isinstance(item.get("name"), str)
         }
@@ -166,7 +166,7 @@ def _piece(given: Mapping[str, JSON], moments: Moments, remarks: Remarks) -> Pie
             rest["output"] = output
     files = given.get("files")
     for file in files if isinstance(files, list) else [] if files is None else [files]:
-        if isinstance(file, Mapping):
+        if isinstance(file, dict):
             resource = _file(file)
             resources.append(resource)
             parts.append(file_part(resource))
@@ -180,7 +180,7 @@ def _piece(given: Mapping[str, JSON], moments: Moments, remarks: Remarks) -> Pie
 
 
 def _output(item: JSON, names: Mapping[str, str], resources: list[Resource]) -> list[JSON]:
-    kind = item.get("type") if isinstance(item, Mapping) else None
+    kind = item.get("type") if isinstance(item, dict) else None
     if kind == "message":
         return content_parts(item.get("content"), resources)
     if kind == "reasoning":
@@ -191,7 +191,7 @@ def _output(item: JSON, names: Mapping[str, str], resources: list[Resource]) -> 
         ]
         rest = rest_of(item, "type", "content", "summary")
         if thoughts and all(
-            isinstance(part, Mapping) and isinstance(part.get("text"), str) for part in thoughts
+            isinstance(part, dict) and isinstance(part.get("text"), str) for part in thoughts
         ):
             first, *others = (part["text"] for part in thoughts)
             return [reasoning(first, rest), *map(reasoning, others)]
@@ -209,9 +209,9 @@ def _output(item: JSON, names: Mapping[str, str], resources: list[Resource]) -> 
 
 def _file(file: Mapping[str, JSON]) -> Resource:
     inner = file.get("file")
-    inner = inner if isinstance(inner, Mapping) else {}
+    inner = inner if isinstance(inner, dict) else {}
     meta = inner.get("meta")
-    meta = meta if isinstance(meta, Mapping) else {}
+    meta = meta if isinstance(meta, dict) else {}
     name = file.get("name") or inner.get("filename") or meta.get("name")
     kind = file.get("content_type") or meta.get("content_type")
     url, size = file.get("url"), file.get("size") or meta.get("size")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from convostore.schemas.errors import InvalidRecordError
-from convostore.schemas.formats import Imported, Origin, Refused
+from convostore.schemas.formats import FORMATS, ByteInput, Imported, Origin, ReadOptions, Refused
 from convostore.schemas.json_values import same_json
 from support.importing import (
     all_messages,
@@ -231,6 +232,26 @@ def test_invalid_utf8_is_named() -> None:
     data = json.dumps([CONVERSATION, CONVERSATION]).encode().replace(b'"gizmo_id"', b'"gizmo\xff\xfe"', 1)
     items = read(data, "chatgpt")
     assert items and all(isinstance(item, Refused) and "UTF-8" in item.reason for item in items)
+
+
+def test_conversations_come_while_the_input_is_still_read() -> None:
+    text = json.dumps(CONVERSATION).encode()
+    taken = []
+
+    def chunks() -> Iterator[bytes]:
+        yield b"["
+        for number in range(400):
+            taken.append(number)
+            yield (b"," if number else b"") + text
+        yield b"]"
+
+    reader = FORMATS["chatgpt"].read
+    assert reader is not None
+    for number, item in enumerate(reader(ByteInput(chunks()), ReadOptions(user="alice"))):
+        assert isinstance(item, Imported)
+        # No more is held than the look at the beginning, 64 KiB, and what one value needs.
+        assert len(taken) <= number + 3 + (64 << 10) // len(text)
+    assert len(taken) == 400
 
 
 def test_user_is_needed() -> None:

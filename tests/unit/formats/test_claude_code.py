@@ -242,6 +242,14 @@ def test_broken_and_cut_lines_are_named_and_the_rest_is_read() -> None:
     assert len(imported(items)) == 1
 
 
+@pytest.mark.parametrize("depth", [900, 970, 980, 990, 5000])
+def test_line_that_is_nested_too_deeply_is_named_and_the_rest_is_read(depth: int) -> None:
+    deep = '{"type": "user", "uuid": "d", "parentUuid": null, "message": ' + "[" * depth + "]" * depth + "}\n"
+    items = sessions(lines(*SESSION) + deep + lines(line("z", "c1", second=40)))
+    assert [item.position for item in refused(items)] in ([], [len(SESSION) + 1])
+    assert uuids(imported(items)[0].conversation.messages)[-1] == ["z"]
+
+
 def test_circle_of_parents_and_a_line_twice_end_and_lose_nothing() -> None:
     first = line("a", "b", second=1)
     text = lines(first, line("b", "a", second=2), first, line("a", "b", second=3, content="other"))

@@ -16,7 +16,7 @@ ID = "0197b2e1-8c00-7000-8000-000000000000"
 PICTURE = {"type": "input_image", "image_url": "data:image/png;base64,aGk="}
 ITEMS: list[dict[str, Any]] = [
     {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}, PICTURE]},
-    {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "g", "id": None},
+    {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "g"},
     {"type": "function_call", "name": "shell", "call_id": "k", "arguments": '{"cmd": 1}'},
     {"type": "function_call_output", "call_id": "k", "output": "ok"},
     {"type": "hologram", "beam": [None]},
