@@ -77,9 +77,13 @@ def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
 
 
 def _nodes(mapping: JSON) -> Mapping[str, JSON]:
-    if isinstance(mapping, list):
-        return {first_id(node, "id") or f"[{place}]": node for place, node in enumerate(mapping)}
-    return mapping if isinstance(mapping, dict) else {}
+    if not isinstance(mapping, list):
+        return mapping if isinstance(mapping, dict) else {}
+    found: dict[str, JSON] = {}
+    for place, node in enumerate(mapping):
+        id = first_id(node, "id")
+        found[id if id is not None and id not in found else f"[{place}]"] = node
+    return found
 
 
 def _conversation(found: Found, sources: Sources) -> Item:

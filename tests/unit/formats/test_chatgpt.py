@@ -178,6 +178,13 @@ def test_nodes_in_a_list_are_read_as_well() -> None:
     )
 
 
+def test_nodes_of_one_id_in_a_list_are_all_kept() -> None:
+    nodes = [node("a", None, content="one"), node("a", None, content="two"), node("b", "a")]
+    found = only(read_value({"id": "c", "mapping": nodes}, "chatgpt"))
+    assert [message["content"][0]["text"] for message in found.conversation.messages] == ["one", "x"]
+    assert [one.messages[0]["content"][0]["text"] for one in found.branches] == ["two"]
+
+
 def test_broken_trees_lose_no_message_and_say_what_they_were() -> None:
     nodes = {
         "a": node("a", "b"), "b": node("b", "a"), "c": node("c", "b"), "lost": node("lost", "nowhere"),
