@@ -16,7 +16,7 @@ from convostore.store.codec import document_size
 from convostore.store.heads import Head, embedded
 from convostore.store.layout import Bounds
 from convostore.store.manifest import Item
-from convostore.store.runs import StoredEntry, newest_page
+from convostore.store.runs import StoredEntry, entries_size, newest_page
 
 __all__ = [
     "change_document",
@@ -68,7 +68,8 @@ def message_cut(
     owner: Mapping[str, Any], head: Head, count: int, items: Sequence[Item]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Move the first ``count`` embedded messages to the segments ``items``, which are stored already."""
-    size = sum(item["b"] for item in items)
+    kept = entries_size(embedded(head)[count:])
+    added = {"$subtract": ["$embedded_bytes", Int64(head["embedded_bytes"])]}
     query = {**owner, "lineage": head["lineage"], "structure": head["structure"]}
     return query, [
         {
@@ -76,7 +77,7 @@ def message_cut(
                 "messages": {"$slice": ["$messages", count, _END]},
                 "segments": {"$concatArrays": ["$segments", list(items)]},
                 "embedded_count": {"$subtract": ["$embedded_count", count]},
-                "embedded_bytes": {"$max": [{"$subtract": ["$embedded_bytes", Int64(size)]}, Int64(0)]},
+                "embedded_bytes": {"$add": [Int64(kept), added]},
                 "structure": {"$add": ["$structure", 1]},
             }
         }
