@@ -68,7 +68,14 @@ INDEXES: Final[dict[str, list[dict[str, Any]]]] = {
         {"name": "conversation", "key": {"_id.c": 1}},
     ],
     "sheets": [],
-    "meta": [],
+    "meta": [
+        # Deletions that a crash left unfinished.
+        {
+            "name": "deletion",
+            "key": {"_id.deletion.c": 1},
+            "partialFilterExpression": {"_id.deletion.c": _PRESENT},
+        }
+    ],
 }
 
 _WHOLE: Final = {"bsonType": ["int", "long"], "minimum": 0}

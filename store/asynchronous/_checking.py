@@ -39,14 +39,19 @@ _MADE: dict[str, Any] = {
 async def check(backend: AsyncBackend, user: str | None, *, repair: bool) -> CheckReport:
     """Look at every conversation of the user, or of all."""
     report = CheckReport()
-    for name, tombstone in await _unfinished(backend, user):
+    with backend.call("check"):
+        unfinished = await _unfinished(backend, user)
+    for name, tombstone in unfinished:
         found = Finding("leftover", "deletion", name, "a delete did not finish", repaired=repair)
         report.findings.append(found)
         if repair:
-            await finish(backend, tombstone)
+            with backend.call("check"):
+                await finish(backend, tombstone)
     async for row in scan_ids(backend, Wanted(user), fields={"user": 1}):
-        await _check_one(backend, {"_id": row["_id"], "user": row["user"]}, report, repair=repair)
-    await _headless(backend, user, report, repair=repair)
+        with backend.call("check"):
+            await _check_one(backend, {"_id": row["_id"], "user": row["user"]}, report, repair=repair)
+    for part in _MADE:
+        await _headless(backend, part, user, report, repair=repair)
     return report
 
 
@@ -167,27 +172,31 @@ async def collect(backend: AsyncBackend, owner: Mapping[str, Any]) -> int:
     return removed
 
 
-async def _headless(backend: AsyncBackend, user: str | None, report: CheckReport, *, repair: bool) -> None:
+async def _headless(
+    backend: AsyncBackend, name: str, user: str | None, report: CheckReport, *, repair: bool
+) -> None:
     """Parts whose conversation is gone or has another lineage."""
     scope: dict[str, Any] = {} if user is None else {"user": user}
-    for name in _MADE:
-        group: dict[str, Any] = {
-            "_id": {"user": "$user", "c": "$c", "lin": "$lin"},
-            "n": {"$sum": 1},
-            "newest": {"$max": _MADE[name]},
-        }
-        for row in await backend.aggregate(name, [{"$match": scope}, {"$group": group}], comment="check"):
-            owner = {"_id": row["_id"]["c"], "user": row["_id"]["user"]}
+    group: dict[str, Any] = {
+        "_id": {"user": "$user", "c": "$c", "lin": "$lin"},
+        "n": {"$sum": 1},
+        "newest": {"$max": _MADE[name]},
+    }
+    with backend.call("check"):
+        rows = await backend.aggregate(name, [{"$match": scope}, {"$group": group}], comment="check")
+    for row in rows:
+        owner = {"_id": row["_id"]["c"], "user": row["_id"]["user"]}
+        with backend.call("check"):
             head = await backend.find_one("conversations", owner, {"lineage": 1}, comment="check")
             if head is not None and head["lineage"] == row["_id"]["lin"]:
                 continue
-            detail = f"{row['n']} of {name} belong to no conversation"
             age = _age(backend, row["newest"])
             repaired = repair and age > _DAY
             if repaired:
                 part = {"user": owner["user"], "c": owner["_id"], "lin": Int64(row["_id"]["lin"])}
                 await backend.delete(name, part, comment="check")
-            report.findings.append(Finding("leftover", name, decode_u64(owner["_id"]), detail, repaired))
+        detail = f"{row['n']} of {name} belong to no conversation"
+        report.findings.append(Finding("leftover", name, decode_u64(owner["_id"]), detail, repaired))
 
 
 def _age(backend: AsyncBackend, made: Any) -> float:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any
 
+from convostore.schemas.entries import Source
 from convostore.schemas.errors import (
     ConflictError,
     ConvostoreError,
@@ -11,13 +14,16 @@ from convostore.schemas.errors import (
     NotFoundError,
     TooLargeError,
 )
-from convostore.schemas.formats import Imported, ImportedDelta, Item, Noticed, Refused
+from convostore.schemas.formats import Imported, ImportedDelta, Item, Noticed, Origin, Refused
 from convostore.store.asynchronous import _creating, _saving
+from convostore.store.asynchronous._attaching import Attacher, FindBytes
 from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._grafting import graft
 from convostore.store.asynchronous._inserting import insert_heads
 from convostore.store.asynchronous._numbering import lift_counter, next_ids
 from convostore.store.asynchronous._reading import read_record
 from convostore.store.asynchronous._updating import bring_up_to_date, link
+from convostore.store.branching import inherited, whole_branches
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.exchanging import ImportReport, encode_facts, merge_delta
 from convostore.store.heads import Head
@@ -34,10 +40,14 @@ _FACTS = {"user": 1, "source": 1, "version": 1}
 class Importer:
     """Takes what a reader gives, in order, and stores it in batches; ``finish`` ends it.
 
-    A conversation whose source identity the user has already is compared: equal by the hash of its
-    content it is unchanged, else brought up to date by :func:`plan_update`. A new one keeps its id when
-    that is free. ``child`` and ``ancestors`` that name conversations of the same input follow their
-    renumbering; what they name outside of it stays and is noted.
+    A conversation whose source identity the user has already is compared: equal by the hash of its content it
+    is unchanged, else brought up to date by :func:`plan_update`. A new one keeps its id when that is free.
+    ``child`` and ``ancestors`` that name conversations of the same input follow their renumbering; what they
+    name outside of it stays and is noted.
+
+    A branch is stored as a fork of what it leaves, exactly there, after the conversation that it belongs to,
+    and so is a conversation that goes on from another one. Where the stored one is not what it leaves, the
+    whole line is stored and that is noted. With ``branches`` ``active`` branches are skipped.
     """
 
     def __init__(
@@ -48,6 +58,8 @@ class Importer:
         *,
         user: str | None = None,
         into: int | None = None,
+        branches: str = "all",
+        find_bytes: FindBytes | None = None,
         on_progress: Callable[[ImportReport], object] | None = None,
     ) -> None:
         self._backend = backend
@@ -55,6 +67,8 @@ class Importer:
         self._report = report
         self._user = user
         self._into = into
+        self._with_branches = branches != "active"
+        self._attacher = Attacher(backend, ids, report, find_bytes)
         self._on_progress = on_progress
         self._batch: list[Imported] = []
         self._bytes = 0
@@ -65,13 +79,19 @@ class Importer:
         """Take one thing that was read."""
         report = self._report
         if isinstance(item, Refused):
-            report.add("failed", item.position, item.reason, item.id)
+            report.add("skipped" if item.skipped else "failed", item.position, item.reason, item.id)
         elif isinstance(item, Noticed):
             report.note(f"{item.position}: {item.text}")
         elif isinstance(item, ImportedDelta):
             await self._flush()
             await self._merge(item)
-        elif self._is_new(item):
+        elif not self._is_new(item):
+            return
+        elif item.origin is not None:
+            await self._flush()
+            await self._take_lines([item])
+            await self._take_branches([item])
+        else:
             self._batch.append(item)
             self._bytes += item.size
             if len(self._batch) >= _BATCH or self._bytes >= _BATCH_BYTES:
@@ -105,7 +125,7 @@ class Importer:
 
     def _counted(self, item: Imported) -> None:
         self._report.read += 1
-        self._report.messages += len(item.conversation.messages)
+        self._report.messages += len(item.conversation.messages) - inherited(item)
 
     async def _flush(self) -> None:
         batch, self._batch, self._bytes = self._batch, [], 0
@@ -122,6 +142,7 @@ class Importer:
                 await self._again(item, found)
         with self._backend.call(_CALL):
             await self._store(fresh)
+        await self._take_branches(batch)
         if self._on_progress is not None:
             self._on_progress(self._report)
 
@@ -137,6 +158,66 @@ class Importer:
                 held[user, head["source"]["id"]] = head
         return held
 
+    # What goes on from another one
+
+    async def _take_branches(self, items: Sequence[Imported]) -> None:
+        lines = []
+        for line in chain.from_iterable(map(whole_branches, items)):
+            self._report.branches += 1
+            if not self._with_branches:
+                reason = "a branch beside the active one; left out as asked"
+                self._report.add("skipped", line.position, reason, line.source.id)
+            elif self._is_new(line):
+                lines.append(line)
+        await self._take_lines(lines)
+
+    async def _take_lines(self, lines: Sequence[Imported]) -> None:
+        """Store those that go on from another conversation, or begin by themselves, one after the other."""
+        if not lines:
+            return
+        with self._backend.call(_CALL):
+            held = await self._held(lines)
+        for line in lines:
+            found = held.get((line.conversation.user, line.source.id))
+            if found is not None:
+                await self._again(line, found)
+                continue
+            with self._backend.call(_CALL):
+                if line.origin is None or self._report.dry_run:
+                    await self._store([line])
+                else:
+                    await self._continue(line, line.origin)
+
+    async def _continue(self, item: Imported, origin: Origin) -> None:
+        """Store it as a fork of its origin, or whole where that is not stored as it is here."""
+        user = item.conversation.user
+        parent = await _creating.find_source(
+            self._backend, user, Source(item.source.format, origin.id), comment=_CALL
+        )
+        id = None
+        try:
+            if parent is not None:
+                draft = self._draft(await self._attacher.attached(item), 0)
+                owner = {"_id": encode_u64(parent), "user": user}
+                id = await graft(self._backend, owner, draft, origin.after, self._ids, comment=_CALL)
+        except NotFoundError:
+            pass  # It was deleted here while the import went on.
+        except ConflictError as error:
+            self._report.add("skipped", item.position, str(error), item.source.id)
+            return
+        except (InvalidRecordError, TooLargeError) as error:
+            self._report.add("failed", item.position, str(error), item.source.id)
+            return
+        if id is None:
+            why = "is not stored" if parent is None else f"is stored as {parent} and was changed"
+            self._report.note(
+                f"{item.position}: {item.source.id} goes on from {origin.id}, which {why}; it is stored whole"
+            )
+            await self._store([item])
+            return
+        self._counted(item)
+        await self._stored(item, id)
+
     # What is there already
 
     async def _again(self, item: Imported, found: Head) -> None:
@@ -149,8 +230,9 @@ class Importer:
         try:
             with self._backend.call(_CALL):
                 untouched = found["source"].get("version") == found["version"]
+                with_references = await self._attacher.attached(item)
                 kept = await bring_up_to_date(
-                    self._backend, found, item, untouched=untouched, dry_run=self._report.dry_run
+                    self._backend, found, with_references, untouched=untouched, dry_run=self._report.dry_run
                 )
         except NotFoundError:
             kept = "it was deleted here while the import went on"
@@ -180,7 +262,7 @@ class Importer:
         ready: list[tuple[Imported, _creating.Draft, Head]] = []
         for item, id in zip(fresh, ids, strict=True):
             try:
-                draft = self._draft(item, id)
+                draft = self._draft(await self._attacher.attached(item), id)
                 if not self._report.dry_run:
                     head, _ = await _creating.prepare(self._backend, draft, id, comment=_CALL)
                     head["source"]["version"] = head["version"]

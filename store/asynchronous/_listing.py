@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from convostore.schemas.conversations import Conversation
@@ -15,7 +15,7 @@ from convostore.store.finding import Wanted, cursor_after, query_for
 from convostore.store.heads import HEAD_FIELDS, conversation_head
 from convostore.store.results import ConversationHead
 
-__all__ = ["batch_get", "count", "find", "scan_ids"]
+__all__ = ["batch_get", "count", "find", "scan_ids", "walk"]
 
 _SCANNED = 200
 
@@ -35,13 +35,13 @@ async def find(
 
 async def count(backend: AsyncBackend, wanted: Wanted) -> int:
     """How many there are."""
-    counted = await backend.aggregate(
-        "conversations", [{"$match": query_for(wanted)}, {"$count": "n"}], comment="count"
-    )
+    # Without a condition an index is counted, where the server would read the collection.
+    query = query_for(wanted) or {"_id": {"$gte": 0}}
+    counted = await backend.aggregate("conversations", [{"$match": query}, {"$count": "n"}], comment="count")
     return int(counted[0]["n"]) if counted else 0
 
 
-async def scan_ids(
+def scan_ids(
     backend: AsyncBackend,
     wanted: Wanted,
     *,
@@ -49,19 +49,31 @@ async def scan_ids(
     after: int | None = None,
     batch: int = _SCANNED,
 ) -> AsyncIterator[dict[str, Any]]:
-    """Documents in order of id, page by page, each behind the last one given.
+    """Documents of conversations in order of id, as :func:`walk` gives them."""
+    last = None if after is None else encode_u64(after)
+    return walk(backend, "conversations", query_for(wanted), fields, comment="scan", after=last, batch=batch)
+
+
+async def walk(
+    backend: AsyncBackend,
+    name: str,
+    query: Mapping[str, Any],
+    fields: Any = None,
+    *,
+    comment: str,
+    after: Any = None,
+    batch: int = _SCANNED,
+) -> AsyncIterator[dict[str, Any]]:
+    """The documents of a query in order of ``_id``, page by page, each behind the last one given.
 
     No cursor stays open, so none is lost however long the caller takes over a page, and a page is one reply
-    of the server: at most 16 MiB.
+    of the server: at most 16 MiB. The timeout is each page's.
     """
-    query = query_for(wanted)
-    last = None if after is None else encode_u64(after)
+    last = after
     while True:
         where = query if last is None else {**query, "_id": {"$gt": last}}
-        with backend.call("scan"):
-            page = await backend.find(
-                "conversations", where, fields, comment="scan", sort=[("_id", 1)], limit=-batch
-            )
+        with backend.call(comment):
+            page = await backend.find(name, where, fields, comment=comment, sort=[("_id", 1)], limit=-batch)
         for document in page:
             yield document
         if not page:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from convostore.schemas.conversations import ConversationStatus, period_of
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
-from convostore.store.codec import decode_u64, encode_u64
+from convostore.store.codec import encode_u64
 from convostore.store.faults import Unclear
 from convostore.store.results import Deleted
 
@@ -113,27 +113,27 @@ async def delete_expired(
     by: Literal["created", "updated"],
     include: Sequence[ConversationStatus],
 ) -> int:
-    """Delete what has expired, one conversation after the other; how many went."""
+    """Delete what has expired, one conversation after the other; how many went.
+
+    The timeout is each conversation's.
+    """
     query = expired(user, before_ms, by, include)
     removed = 0
     kept: list[Any] = []
     while True:
-        batch = await backend.find(
-            "conversations",
-            {**query, "_id": {"$nin": kept}} if kept else query,
-            {"_id": 1, "user": 1},
-            comment="delete_expired",
-            limit=_BATCH,
-        )
+        with backend.call("delete_expired"):
+            batch = await backend.find(
+                "conversations",
+                {**query, "_id": {"$nin": kept}} if kept else query,
+                {"_id": 1, "user": 1},
+                comment="delete_expired",
+                limit=_BATCH,
+            )
         for found in batch:
-            done = await delete(backend, {"_id": found["_id"], "user": found["user"]}, query)
+            with backend.call("delete_expired"):
+                done = await delete(backend, {"_id": found["_id"], "user": found["user"]}, query)
             removed += done.existed
             if not done.existed:
                 kept.append(found["_id"])
         if len(batch) < _BATCH:
             return removed
-
-
-def ids_in(batch: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The conversation ids of documents."""
-    return [decode_u64(found["_id"]) for found in batch]

@@ -13,6 +13,7 @@ from convostore.schemas.resources import Resource
 from convostore.store import parameters
 from convostore.store.asynchronous import _files, _pace
 from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._listing import walk
 from convostore.store.asynchronous._numbering import next_ids
 from convostore.store.codec import decode_body, decode_u64, encode_body, encode_u64
 from convostore.store.faults import Unclear
@@ -21,6 +22,8 @@ from convostore.store.parameters import UNSET, Unset, UserScope
 from convostore.store.results import Collected
 
 __all__ = ["AsyncResources"]
+
+_COLLECT = "resources.collect"
 
 GRACE_MS = 3_600_000
 """A resource nobody names stays this long, and as long again once it was marked."""
@@ -88,10 +91,7 @@ class AsyncResources:
         """Mark what no conversation names and is older than an hour; remove what was marked an hour ago and
         still is named by none. Adding the same content again unmarks it.
         """
-        owner = parameters.many_users(user)
-        backend = await self._opened()
-        with backend.call("resources.collect"):
-            return await _collect(backend, owner)
+        return await _collect(await self._opened(), parameters.many_users(user))
 
     async def _add(self, backend: AsyncBackend, resource: Resource, user: str) -> Resource:
         if resource.id:
@@ -196,24 +196,21 @@ async def _collect(backend: AsyncBackend, user: str | None) -> Collected:
     fields = {"user": 1, "marked": 1, "file": 1}
     old = {**scope, "added_at": {"$lt": now - GRACE_MS}}
     named: dict[str, set[int]] = {}
-    async for found in backend.stream("resources", old, fields, comment="resources.collect"):
+    async for found in walk(backend, "resources", old, fields, comment=_COLLECT):
         examined += 1
-        owner = found["user"]
-        if owner not in named:
+        owner, since = found["user"], found.get("marked")
+        doomed = since is not None and since < now - GRACE_MS
+        if owner not in named or doomed:
             named[owner] = await _named_by(backend, owner)
-        query = {"_id": found["_id"], "user": owner}
         if decode_u64(found["_id"]) in named[owner]:
             continue
-        since = found.get("marked")
-        if since is None:
-            update = {"$set": {"marked": now}}
-            marked += await backend.update_many("resources", query, update, comment="resources.collect")
-        elif since < now - GRACE_MS:
-            named[owner] = await _named_by(backend, owner)
-            if decode_u64(found["_id"]) not in named[owner]:
-                gone = await backend.delete(
-                    "resources", {**query, "marked": since}, comment="resources.collect"
-                )
+        query = {"_id": found["_id"], "user": owner}
+        with backend.call(_COLLECT):
+            if since is None:
+                update = {"$set": {"marked": now}}
+                marked += await backend.update_many("resources", query, update, comment=_COLLECT)
+            elif doomed:
+                gone = await backend.delete("resources", {**query, "marked": since}, comment=_COLLECT)
                 removed += gone
                 if gone and "file" in found:
                     await _files.delete(backend, found["file"])
@@ -224,7 +221,7 @@ async def _named_by(backend: AsyncBackend, user: str) -> set[int]:
     """The ids of every resource the user's conversations name."""
     fields = {"resources._id": 1, "artifacts._id": 1}
     named: set[int] = set()
-    async for head in backend.stream("conversations", {"user": user}, fields, comment="resources.collect"):
+    async for head in walk(backend, "conversations", {"user": user}, fields, comment=_COLLECT):
         for name in ("resources", "artifacts"):
             named |= {decode_u64(item["_id"]) for item in head.get(name, ()) if "_id" in item}
     return named

@@ -40,14 +40,19 @@ _MADE: dict[str, Any] = {
 def check(backend: Backend, user: str | None, *, repair: bool) -> CheckReport:
     """Look at every conversation of the user, or of all."""
     report = CheckReport()
-    for name, tombstone in _unfinished(backend, user):
+    with backend.call("check"):
+        unfinished = _unfinished(backend, user)
+    for name, tombstone in unfinished:
         found = Finding("leftover", "deletion", name, "a delete did not finish", repaired=repair)
         report.findings.append(found)
         if repair:
-            finish(backend, tombstone)
+            with backend.call("check"):
+                finish(backend, tombstone)
     for row in scan_ids(backend, Wanted(user), fields={"user": 1}):
-        _check_one(backend, {"_id": row["_id"], "user": row["user"]}, report, repair=repair)
-    _headless(backend, user, report, repair=repair)
+        with backend.call("check"):
+            _check_one(backend, {"_id": row["_id"], "user": row["user"]}, report, repair=repair)
+    for part in _MADE:
+        _headless(backend, part, user, report, repair=repair)
     return report
 
 
@@ -164,27 +169,29 @@ def collect(backend: Backend, owner: Mapping[str, Any]) -> int:
     return removed
 
 
-def _headless(backend: Backend, user: str | None, report: CheckReport, *, repair: bool) -> None:
+def _headless(backend: Backend, name: str, user: str | None, report: CheckReport, *, repair: bool) -> None:
     """Parts whose conversation is gone or has another lineage."""
     scope: dict[str, Any] = {} if user is None else {"user": user}
-    for name in _MADE:
-        group: dict[str, Any] = {
-            "_id": {"user": "$user", "c": "$c", "lin": "$lin"},
-            "n": {"$sum": 1},
-            "newest": {"$max": _MADE[name]},
-        }
-        for row in backend.aggregate(name, [{"$match": scope}, {"$group": group}], comment="check"):
-            owner = {"_id": row["_id"]["c"], "user": row["_id"]["user"]}
+    group: dict[str, Any] = {
+        "_id": {"user": "$user", "c": "$c", "lin": "$lin"},
+        "n": {"$sum": 1},
+        "newest": {"$max": _MADE[name]},
+    }
+    with backend.call("check"):
+        rows = backend.aggregate(name, [{"$match": scope}, {"$group": group}], comment="check")
+    for row in rows:
+        owner = {"_id": row["_id"]["c"], "user": row["_id"]["user"]}
+        with backend.call("check"):
             head = backend.find_one("conversations", owner, {"lineage": 1}, comment="check")
             if head is not None and head["lineage"] == row["_id"]["lin"]:
                 continue
-            detail = f"{row['n']} of {name} belong to no conversation"
             age = _age(backend, row["newest"])
             repaired = repair and age > _DAY
             if repaired:
                 part = {"user": owner["user"], "c": owner["_id"], "lin": Int64(row["_id"]["lin"])}
                 backend.delete(name, part, comment="check")
-            report.findings.append(Finding("leftover", name, decode_u64(owner["_id"]), detail, repaired))
+        detail = f"{row['n']} of {name} belong to no conversation"
+        report.findings.append(Finding("leftover", name, decode_u64(owner["_id"]), detail, repaired))
 
 
 def _age(backend: Backend, made: Any) -> float:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from convostore.schemas.errors import (
     ConflictError,
@@ -35,10 +36,10 @@ _FACTS = {"user": 1, "source": 1, "version": 1}
 class Importer:
     """Takes what a reader gives, in order, and stores it in batches; ``finish`` ends it.
 
-    A conversation whose source identity the user has already is compared: equal by the hash of its
-    content it is unchanged, else brought up to date by :func:`plan_update`. A new one keeps its id when
-    that is free. ``child`` and ``ancestors`` that name conversations of the same input follow their
-    renumbering; what they name outside of it stays and is noted.
+    A conversation whose source identity the user has already is compared: equal by the hash of its content it
+    is unchanged, else brought up to date by :func:`plan_update`. A new one keeps its id when that is free.
+    ``child`` and ``ancestors`` that name conversations of the same input follow their renumbering; what they
+    name outside of it stays and is noted.
     """
 
     def __init__(

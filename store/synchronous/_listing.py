@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from convostore.schemas.conversations import Conversation
@@ -16,7 +16,7 @@ from convostore.store.results import ConversationHead
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._reading import blobs_of, complete, read_record
 
-__all__ = ["batch_get", "count", "find", "scan_ids"]
+__all__ = ["batch_get", "count", "find", "scan_ids", "walk"]
 
 _SCANNED = 200
 
@@ -32,9 +32,9 @@ def find(backend: Backend, wanted: Wanted, limit: int, cursor: str | None) -> Pa
 
 def count(backend: Backend, wanted: Wanted) -> int:
     """How many there are."""
-    counted = backend.aggregate(
-        "conversations", [{"$match": query_for(wanted)}, {"$count": "n"}], comment="count"
-    )
+    # Without a condition an index is counted, where the server would read the collection.
+    query = query_for(wanted) or {"_id": {"$gte": 0}}
+    counted = backend.aggregate("conversations", [{"$match": query}, {"$count": "n"}], comment="count")
     return int(counted[0]["n"]) if counted else 0
 
 
@@ -46,19 +46,31 @@ def scan_ids(
     after: int | None = None,
     batch: int = _SCANNED,
 ) -> Iterator[dict[str, Any]]:
-    """Documents in order of id, page by page, each behind the last one given.
+    """Documents of conversations in order of id, as :func:`walk` gives them."""
+    last = None if after is None else encode_u64(after)
+    return walk(backend, "conversations", query_for(wanted), fields, comment="scan", after=last, batch=batch)
+
+
+def walk(
+    backend: Backend,
+    name: str,
+    query: Mapping[str, Any],
+    fields: Any = None,
+    *,
+    comment: str,
+    after: Any = None,
+    batch: int = _SCANNED,
+) -> Iterator[dict[str, Any]]:
+    """The documents of a query in order of ``_id``, page by page, each behind the last one given.
 
     No cursor stays open, so none is lost however long the caller takes over a page, and a page is one reply
-    of the server: at most 16 MiB.
+    of the server: at most 16 MiB. The timeout is each page's.
     """
-    query = query_for(wanted)
-    last = None if after is None else encode_u64(after)
+    last = after
     while True:
         where = query if last is None else {**query, "_id": {"$gt": last}}
-        with backend.call("scan"):
-            page = backend.find(
-                "conversations", where, fields, comment="scan", sort=[("_id", 1)], limit=-batch
-            )
+        with backend.call(comment):
+            page = backend.find(name, where, fields, comment=comment, sort=[("_id", 1)], limit=-batch)
         for document in page:
             yield document
         if not page:

@@ -19,9 +19,12 @@ from convostore.store.parameters import UNSET, Unset, UserScope
 from convostore.store.results import Collected
 from convostore.store.synchronous import _files, _pace
 from convostore.store.synchronous._backend import Backend
+from convostore.store.synchronous._listing import walk
 from convostore.store.synchronous._numbering import next_ids
 
 __all__ = ["Resources"]
+
+_COLLECT = "resources.collect"
 
 GRACE_MS = 3_600_000
 """A resource nobody names stays this long, and as long again once it was marked."""
@@ -87,10 +90,7 @@ class Resources:
         """Mark what no conversation names and is older than an hour; remove what was marked an hour ago and
         still is named by none. Adding the same content again unmarks it.
         """
-        owner = parameters.many_users(user)
-        backend = self._opened()
-        with backend.call("resources.collect"):
-            return _collect(backend, owner)
+        return _collect(self._opened(), parameters.many_users(user))
 
     def _add(self, backend: Backend, resource: Resource, user: str) -> Resource:
         if resource.id:
@@ -193,22 +193,21 @@ def _collect(backend: Backend, user: str | None) -> Collected:
     fields = {"user": 1, "marked": 1, "file": 1}
     old = {**scope, "added_at": {"$lt": now - GRACE_MS}}
     named: dict[str, set[int]] = {}
-    for found in backend.stream("resources", old, fields, comment="resources.collect"):
+    for found in walk(backend, "resources", old, fields, comment=_COLLECT):
         examined += 1
-        owner = found["user"]
-        if owner not in named:
+        owner, since = found["user"], found.get("marked")
+        doomed = since is not None and since < now - GRACE_MS
+        if owner not in named or doomed:
             named[owner] = _named_by(backend, owner)
-        query = {"_id": found["_id"], "user": owner}
         if decode_u64(found["_id"]) in named[owner]:
             continue
-        since = found.get("marked")
-        if since is None:
-            update = {"$set": {"marked": now}}
-            marked += backend.update_many("resources", query, update, comment="resources.collect")
-        elif since < now - GRACE_MS:
-            named[owner] = _named_by(backend, owner)
-            if decode_u64(found["_id"]) not in named[owner]:
-                gone = backend.delete("resources", {**query, "marked": since}, comment="resources.collect")
+        query = {"_id": found["_id"], "user": owner}
+        with backend.call(_COLLECT):
+            if since is None:
+                update = {"$set": {"marked": now}}
+                marked += backend.update_many("resources", query, update, comment=_COLLECT)
+            elif doomed:
+                gone = backend.delete("resources", {**query, "marked": since}, comment=_COLLECT)
                 removed += gone
                 if gone and "file" in found:
                     _files.delete(backend, found["file"])
@@ -219,7 +218,7 @@ def _named_by(backend: Backend, user: str) -> set[int]:
     """The ids of every resource the user's conversations name."""
     fields = {"resources._id": 1, "artifacts._id": 1}
     named: set[int] = set()
-    for head in backend.stream("conversations", {"user": user}, fields, comment="resources.collect"):
+    for head in walk(backend, "conversations", {"user": user}, fields, comment=_COLLECT):
         for name in ("resources", "artifacts"):
             named |= {decode_u64(item["_id"]) for item in head.get(name, ()) if "_id" in item}
     return named

@@ -183,12 +183,12 @@ class ConversationStore:
     def check(self, *, user: UserScope = parameters.ALL_USERS, repair: bool = False) -> CheckReport:
         """Check every invariant of what is stored; with ``repair`` remove what crashes left, when it is old.
 
-        What is broken is reported, never touched. Takes a few round trips a conversation.
+        What is broken is reported, never touched. Takes a few round trips a conversation; the timeout is each
+        one's.
         """
         owner = parameters.many_users(user)
-        backend = self._opened()
-        with backend.call("check"):
-            return _checking.check(backend, owner, repair=parameters.flag(repair, "repair"))
+        mend = parameters.flag(repair, "repair")
+        return _checking.check(self._opened(), owner, repair=mend)
 
     def import_conversations(
         self,
@@ -663,15 +663,14 @@ class ConversationStore:
         """Delete what was created (or last updated) in an hour before that of ``before_ms``; how many went.
 
         Whole hours count, as Anda counts them. Submitted and working ones stay unless ``include`` names them.
-        Each goes whole, with its messages and history; resources stay until collected.
+        Each goes whole, with its messages and history; resources stay until collected. The timeout is each
+        one's.
         """
         owner = parameters.many_users(user)
         cutoff = parameters.milliseconds(before_ms, "before_ms")
         basis = parameters.expiry_basis(by)
         named = parameters.statuses(include) if include else ()
-        backend = self._opened()
-        with backend.call("delete_expired"):
-            return _removing.delete_expired(backend, owner, cutoff, basis, named)
+        return _removing.delete_expired(self._opened(), owner, cutoff, basis, named)
 
     # The transcript and its past
 
