@@ -103,12 +103,23 @@ def _look(backend: Backend, head: Head, part: Mapping[str, Any]) -> list[Finding
     findings += checking.check_segments(head, sealed)
     changes = backend.find("changes", {**part, "lin": head["lineage"]}, comment="check")
     findings += checking.check_ledger(head, changes)
+    records = [record for document in changes for record in document["recs"]] + head["log"]
+    bodies = [body for record in records for body in record.get("body", ())]
+    bodies += [head["asides_body"]] if "asides_body" in head else []
+    held: list[dict[str, Any]] = []
+    if bodies:
+        held = backend.find("bodies", {**part, "_id": {"$in": bodies}}, {"e.blob": 1}, comment="check")
+    gone = set(bodies) - {body["_id"] for body in held}
+    detail = "what a change took out, or the asides, is missing"
+    findings += [Finding("broken", "body_missing", decode_u64(head["_id"]), f"{id}: {detail}") for id in gone]
+    wanted += [entry for record in records for entry in record.get("rm", ())]
+    wanted += [entry for body in held for entry in body.get("e", ())]
     references = [one["blob"] for one in wanted if isinstance(one.get("blob"), dict)]
     for reference in references:
         ids = list(blob_piece_ids([reference]))
-        held = backend.find("blobs", {**part, "_id": {"$in": ids}}, {"_id": 1}, comment="check")
-        if len(held) < len(ids):
-            detail = f"blob {reference['b']} has {len(held)} of {len(ids)} pieces"
+        pieces = backend.find("blobs", {**part, "_id": {"$in": ids}}, {"_id": 1}, comment="check")
+        if len(pieces) < len(ids):
+            detail = f"blob {reference['b']} has {len(pieces)} of {len(ids)} pieces"
             findings.append(Finding("broken", "blob_missing", decode_u64(head["_id"]), detail))
     return findings
 

@@ -209,3 +209,20 @@ def test_an_edit_leaves_what_was_there_in_history(replica_set_uri: str, database
         assert (b.store.as_of(id, 2)).messages()[2] == large
         assert (b.store.as_of(id, 3)).messages()[2] == u("small")
         assert len(b.store.as_of(id, 1)) == 20 and len(b.store.transcript(id)) == 13
+
+
+def test_a_check_finds_what_is_missing_of_the_past(replica_set_uri: str, database_name: str) -> None:
+    with bench(replica_set_uri, database_name) as b:
+        id = b.create(u("x" * 30_000), u("y" * 100_000), u("z"))
+        value = b.store.transcript(id)
+        value.splice(slice(0, 2), [])
+        value.add_aside(Aside("note", COMPACT, None, "x" * 30_000))
+        b.store.save_transcript(value)
+        assert (b.store.check()).findings == []
+        removed = [one["_id"] for one in b.plain.bodies.find()]
+        assert len(removed) == 2
+        b.plain.blobs.delete_many({})
+        assert [one.kind for one in (b.store.check()).findings] == ["blob_missing"]
+        b.plain.bodies.delete_many({})
+        found = (b.store.check()).findings
+        assert [(one.kind, one.severity) for one in found] == [("body_missing", "broken")] * 2
