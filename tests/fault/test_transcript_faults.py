@@ -43,7 +43,7 @@ def story(store: ConversationStore) -> int:
 def cuts(
     at_work: Mortuary, server: Server, database: str, call: str, store: ConversationStore
 ) -> Iterator[int]:
-    """A fresh conversation for each command of the call, in which a client was killed just before that one."""
+    """A fresh conversation for each command of the call, in which a client was killed just before it."""
     for cut in range(1, MOST_COMMANDS):
         id = story(store)
         ended = at_work.call(uri=server.uri(), database=database, id=id, call=call, cut=cut)
