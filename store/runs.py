@@ -29,6 +29,7 @@ __all__ = [
     "cut_into_segments",
     "encode_entries",
     "entries_size",
+    "in_place_of",
     "newest_page",
     "numbered",
     "pieces_of",
@@ -42,6 +43,7 @@ StoredEntry: TypeAlias = dict[str, Any]
 _MADE_SIZE: Final = document_size({"made": Int64(0)}) - document_size({})
 _EMPTY_SIZE: Final = document_size({"e": []})
 _ITEM_SIZE: Final = 16  # of an entry in a segment, beside the entry
+_BODY: Final = ("m", "t", "blob")
 _TOGETHER: Final = 64
 
 
@@ -111,7 +113,9 @@ def with_ids(entries: Sequence[StoredEntry], next_entry: int) -> list[StoredEntr
 
 def numbered(entry: StoredEntry, id: int) -> StoredEntry:
     """The entry under that id."""
-    return {"id": id, **{name: value for name, value in entry.items() if name != "id"}}
+    if "id" in entry:
+        return {**entry, "id": id}
+    return {"id": id, **entry}
 
 
 def entries_size(entries: Sequence[StoredEntry]) -> int:
@@ -142,6 +146,13 @@ def renewed(entry: NewEntry) -> NewEntry:
         return entry
     reference = {**entry.stored["blob"], "b": ObjectId()}
     return NewEntry({**entry.stored, "blob": reference}, entry.size, entry.pieces)
+
+
+def in_place_of(held: StoredEntry, fresh: NewEntry) -> NewEntry:
+    """The message with what is known of the entry that it stands for: its time, author and dialect."""
+    facts = {name: value for name, value in held.items() if name not in ("id", *_BODY)}
+    stored = facts | {name: value for name, value in fresh.stored.items() if name in _BODY}
+    return NewEntry(stored, document_size(stored), fresh.pieces)
 
 
 def to_entry(stored: StoredEntry, blobs: Mapping[ObjectId, bytes]) -> Entry:
