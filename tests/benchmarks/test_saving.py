@@ -42,9 +42,7 @@ def test_save_after_one_change(replica_bench: Bench, figures: Figures) -> None:
         "the oldest message": oldest,
     }
     messages = [message(number, 600) for number in range(COUNT)]
-    records = {
-        name: store.create(Conversation(user="bench", messages=list(messages))) for name in changes
-    }
+    records = {name: store.create(Conversation(user="bench", messages=list(messages))) for name in changes}
 
     def change(_: int) -> None:
         for name, apply in changes.items():
