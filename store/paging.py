@@ -116,7 +116,8 @@ def cut(
     if asked.forwards:
         start = 0 if asked.after is None else _behind(entries, asked.after)
         stop = min(start + asked.limit, len(entries))
-        more = stop < len(entries) or not where.run
+        unread = where.last < len(head["segments"]) or (head["embedded_count"] and not where.run)
+        more = stop < len(entries) or unread
         page = entries[start:stop]
         return page, page[-1]["id"] if page and more else None
     stop = len(entries) if asked.before is None else _place(entries, asked.before)
