@@ -4,6 +4,7 @@ put on top of what others changed meanwhile. Pure.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from bson.int64 import Int64
 from convostore.schemas.conversations import ConversationStatus
 from convostore.schemas.diff import LISTS, SCALARS, Changes, Snapshot, Splice
 from convostore.schemas.errors import ConflictError
-from convostore.schemas.json_values import JSON, same_json
+from convostore.schemas.json_values import JSON, image, same_json
 from convostore.store.codec import document_size, encode_u64
 from convostore.store.heads import encode_attachment, encode_member, fields_of, status_fields
 from convostore.store.limits import check_attachments, check_record, is_heavy
@@ -88,6 +89,27 @@ def check_members(
     for name in ("user", "ancestors", *SCALARS):
         stored |= encode_member(name, base.value(name))
     check_record(stored, sets, gone)
+
+
+def kept_places(before: Sequence[bytes], items: Sequence[JSON]) -> list[int | None]:
+    """For each item the place of the one before it that it is, or None for a new one; places rise.
+
+    ``before`` are the images of what the items replace. As many items as before each keep their place: they
+    were changed where they stand. Else an item is the next equal one.
+    """
+    if len(items) == len(before):
+        return list(range(len(items)))
+    where: dict[bytes | None, list[int]] = {}
+    for place, held in enumerate(before):
+        where.setdefault(held, []).append(place)
+    kept: list[int | None] = []
+    last = -1
+    for item in items:
+        found = where.get(image(item), [])
+        at = bisect_right(found, last)
+        kept.append(found[at] if at < len(found) else None)
+        last = last if kept[-1] is None else kept[-1]
+    return kept
 
 
 def usage_given(before: Mapping[str, int], changes: Changes) -> dict[str, int]:

@@ -28,7 +28,7 @@ from convostore.store.faults import Unclear
 from convostore.store.heads import WITHOUT_LISTS, Head, encode_attachment, message_count
 from convostore.store.history import HOUR_MS, Key
 from convostore.store.results import Saved
-from convostore.store.runs import NewEntry, StoredEntry, encode_entries, entries_size, numbered
+from convostore.store.runs import NewEntry, StoredEntry, encode_entries, entries_size, in_place_of, numbered
 from convostore.store.splicing import Splice
 
 __all__ = ["save"]
@@ -46,6 +46,8 @@ class _Update:
     key: Key
     splice: tuple[int, int] | None = None
     entries: tuple[NewEntry, ...] = ()
+    ids: tuple[int | None, ...] = ()
+    """The id that each entry keeps, None where it draws one."""
     usage: Mapping[str, int] = field(default_factory=dict)
     sets: Mapping[str, Any] = field(default_factory=dict)
     gone: tuple[str, ...] = ()
@@ -142,13 +144,22 @@ def _update(backend: AsyncBackend, base: Baseline, changes: Changes, key: Key) -
     saving.check_members(base.head, base.snapshot, sets, gone)
     messages = changes.splices.get("messages")
     entries: list[NewEntry] = []
+    ids: list[int | None] = []
     if messages is not None:
         entries = encode_entries(messages.items, made=now)
+        replaced = slice(messages.start, messages.stop)
+        places = saving.kept_places(base.snapshot.lists["messages"][replaced], messages.items)
+        for number, place in enumerate(places):
+            held = None if place is None else base.entries[messages.start + place]
+            if held is not None:
+                entries[number] = in_place_of(held, entries[number])
+            ids.append(None if held is None else int(held["id"]))
     return _Update(
         now,
         key,
         None if messages is None else (messages.start, messages.stop),
         tuple(entries),
+        tuple(ids),
         saving.usage_given(base.snapshot.usage, changes),
         sets,
         tuple(gone),
@@ -267,18 +278,13 @@ async def _send_splice(
     start: int,
     stop: int,
 ) -> _Done | None:
-    # A message that changed in its place keeps its id; what else is new draws one.
-    kept = [int(entry["id"]) for entry in base.entries[start:stop]]
-    ids: tuple[int | None, ...] = (None,) * len(update.entries)
-    if len(kept) == len(update.entries):
-        ids = tuple(kept)
     count = message_count(base.head)
     appended = history.push_record(update.now, len(update.entries), key=update.key, usage=update.usage)
     asked = Splice(
         start,
         stop,
         update.entries,
-        ids,
+        update.ids,
         update.key,
         update.now,
         usage=update.usage,
