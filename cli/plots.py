@@ -34,7 +34,7 @@ def plot_usage(rows: Sequence[UsageRow], file: Path, *, by: str, zone: str) -> N
         import matplotlib
 
         matplotlib.use("Agg")
-        from matplotlib import pyplot
+        from matplotlib import dates, pyplot, ticker
     except ImportError as error:
         raise UnavailableError(
             'pictures need matplotlib: pip install "convostore[analytics]"', capability="plots"
@@ -58,15 +58,15 @@ def plot_usage(rows: Sequence[UsageRow], file: Path, *, by: str, zone: str) -> N
     below.plot(times, requests, color="black", linewidth=1, drawstyle="steps-post", label="requests")
     below.set_ylabel("messages, requests")
     for axes in (above, below):
-        axes.yaxis.set_major_formatter(matplotlib.ticker.EngFormatter(sep=""))
+        axes.yaxis.set_major_formatter(ticker.EngFormatter(sep=""))
         axes.margins(x=0.01)
         axes.set_ylim(0, max(axes.get_ylim()[1] * 1.15, 1))
         axes.grid(axis="y", alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(loc="upper left", frameon=False, ncols=3)
-    locator = matplotlib.dates.AutoDateLocator(tz=ZoneInfo(zone))
+    locator = dates.AutoDateLocator(tz=ZoneInfo(zone))
     below.xaxis.set_major_locator(locator)
-    below.xaxis.set_major_formatter(matplotlib.dates.ConciseDateFormatter(locator, tz=ZoneInfo(zone)))
+    below.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz=ZoneInfo(zone)))
     figure.tight_layout()
     figure.savefig(file, dpi=120)
     pyplot.close(figure)

@@ -18,9 +18,10 @@ T = TypeVar("T")
 class Entry:
     """One message of a conversation with its identity.
 
-    ``id`` rises from 0 within a conversation and is never used again; ``made`` is milliseconds since 1970, absent
-    when the source of an import did not say; ``author`` is absent for the user's own text, a reply or a tool
-    result; ``dialect`` is given where the writer knew it; ``unfinished`` marks an answer still being streamed.
+    ``id`` rises from 0 within a conversation and is never used again; ``made`` is milliseconds since 1970,
+    absent when the source of an import did not say; ``author`` is absent for the user's own text, a reply or
+    a tool result; ``dialect`` is given where the writer knew it; ``unfinished`` marks an answer still being
+    streamed.
     """
 
     id: int
