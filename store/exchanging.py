@@ -26,6 +26,7 @@ _COUNTED: Final = (
     "renumbered",
     "skipped",
     "failed",
+    "branches",
     "messages",
     "resources",
 )
@@ -50,7 +51,9 @@ class ImportReport:
     """What an import did, or with ``dry_run`` would have done.
 
     ``read`` = ``imported`` + ``updated`` + ``unchanged`` + ``skipped`` + ``failed``; ``renumbered`` counts
-    those of ``imported`` that got another id; ``messages`` are those of the conversations that were read.
+    those of ``imported`` that got another id. A branch is stored as a conversation and counts as one,
+    ``branches`` says how many of ``read`` are branches. ``messages`` are those of what was read, each once: a
+    branch, or a conversation that goes on from another one, counts what it has of its own.
     ``error`` says why the reading ended before the input did; None when all of it was read. Of many problems
     and notes the first are kept, ``more_problems`` counts the others.
     """
@@ -64,6 +67,7 @@ class ImportReport:
     renumbered: int = 0
     skipped: int = 0
     failed: int = 0
+    branches: int = 0
     messages: int = 0
     resources: int = 0
     problems: list[Problem] = field(default_factory=list)

@@ -28,7 +28,7 @@ from convostore.store.runs import (
 )
 from convostore.store.timeline import Moment
 
-__all__ = ["fork"]
+__all__ = ["copy_blobs", "fork", "prefix_at"]
 
 _CALL = "fork"
 
@@ -49,12 +49,12 @@ async def fork(
     """
     head, moment = await present(backend, owner, comment=_CALL)
     owner = {"_id": owner["_id"], "user": head["user"]}
-    found = await _prefix(backend, owner, head, moment, at, exact=exact)
+    found = await prefix_at(backend, owner, head, moment, at, exact=exact, comment=_CALL)
     id = (await next_ids(backend, "conversation", 1, ids, comment=_CALL))[0]
     fork_owner = {"_id": encode_u64(id), "user": head["user"]}
     facts: Head = {"user": head["user"], "lineage": backend.lineage(), "structure": 0}
     attached = {name: list(head[name]) for name in ("resources", "artifacts")}
-    await _copy_blobs(backend, owner, fork_owner, facts, found, attached)
+    await copy_blobs(backend, owner, fork_owner, facts, found, attached, comment=_CALL)
     now = backend.now()
     fields = record_fields(_record(head, now), id=id, now=now, attachments=attached)
     origin = {
@@ -67,7 +67,7 @@ async def fork(
     return await read_record(backend, fork_owner, comment=_CALL)
 
 
-async def _prefix(
+async def prefix_at(
     backend: AsyncBackend,
     owner: Mapping[str, Any],
     head: Head,
@@ -75,10 +75,17 @@ async def _prefix(
     at: int | None,
     *,
     exact: bool,
+    comment: str,
 ) -> Prefix:
-    records = await records_after(backend, owner, head, 0, comment=_CALL)
+    """The log up to the entry ``at``, or up to the end of a turn before it unless ``exact``; all for None.
+
+    Raises:
+        NotFoundError: there is no such entry.
+
+    """
+    records = await records_after(backend, owner, head, 0, comment=comment)
     removed = {
-        place: await removed_by(backend, owner, head, record, comment=_CALL)
+        place: await removed_by(backend, owner, head, record, comment=comment)
         for place, (_, record) in enumerate(records)
         if "rm" in record or "body" in record
     }
@@ -87,7 +94,7 @@ async def _prefix(
         return found
     cut: int | None = at
     if not exact:
-        blobs = await blobs_for(backend, owner, head, moment, comment=_CALL)
+        blobs = await blobs_for(backend, owner, head, moment, comment=comment)
         cut = forking.boundary([to_entry(entry, blobs) for entry in moment.entries], at)
     elif all(entry["id"] != at for entry in moment.entries):
         raise NotFoundError("entry", at)
@@ -96,13 +103,15 @@ async def _prefix(
     return forking.prefix(found, cut)
 
 
-async def _copy_blobs(
+async def copy_blobs(
     backend: AsyncBackend,
     owner: Mapping[str, Any],
     fork_owner: Mapping[str, Any],
     facts: Head,
     found: Prefix,
     attached: dict[str, list[dict[str, Any]]],
+    *,
+    comment: str,
 ) -> None:
     """Copy what lies apart, one message at a time, and let the fork's entries refer to the copies."""
     names: dict[ObjectId, ObjectId] = {}
@@ -110,14 +119,14 @@ async def _copy_blobs(
     for reference in (one for holder in holders for one in blob_references(holder)):
         if reference["b"] in names:
             continue
-        held = await read_blobs(backend, owner["user"], owner["_id"], [reference], comment=_CALL)
+        held = await read_blobs(backend, owner["user"], owner["_id"], [reference], comment=comment)
         if held is None:
-            raise UnavailableError("fork: a message was being replaced; repeat the call")
+            raise UnavailableError(f"{comment}: a message was being replaced; repeat the call")
         data, name = held[reference["b"]], ObjectId()
         names[reference["b"]] = name
         step = Limits.BLOB_PIECE
         pieces = [(name, k, data[k * step : (k + 1) * step]) for k in range(reference["n"])]
-        await store_raw(backend, fork_owner, facts, pieces, comment=_CALL)
+        await store_raw(backend, fork_owner, facts, pieces, comment=comment)
     if names:
         found.moment.entries = with_new_blobs(found.moment.entries, names.__getitem__)
         attached |= {name: with_new_blobs(items, names.__getitem__) for name, items in attached.items()}

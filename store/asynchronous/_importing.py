@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 from convostore.schemas.entries import Source
 from convostore.schemas.errors import (
@@ -203,7 +203,9 @@ class Importer:
         except NotFoundError:
             pass  # It was deleted here while the import went on.
         except ConflictError as error:
-            self._report.add("skipped", item.position, str(error), item.source.id)
+            held = await _creating.find_source(self._backend, user, item.source, comment=_CALL)
+            kind: Literal["failed", "skipped"] = "failed" if held is None else "skipped"
+            self._report.add(kind, item.position, str(error), item.source.id)
             return
         except (InvalidRecordError, TooLargeError) as error:
             self._report.add("failed", item.position, str(error), item.source.id)

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import IO, Any, TypeVar
 
 from convostore.schemas.errors import ImportFormatError, InvalidRecordError, QueryError, SchemaVersionError
-from convostore.schemas.formats import FORMATS, ByteInput, Format, ReadOptions, Refused, canonical, detect
+from convostore.schemas.formats import (
+    FORMATS,
+    ByteInput,
+    Format,
+    Item,
+    ReadOptions,
+    Refused,
+    canonical,
+    detect,
+)
 from convostore.schemas.formats.canonical import ChangesLine, ConversationLine, EntriesLine, Line
 from convostore.schemas.formats.canonical_reader import read_canonical
 from convostore.store import faults
+from convostore.store.archives import ZIP_SIGN, Archive
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._exporting import Exporter
 from convostore.store.asynchronous._importing import Importer
@@ -21,6 +32,7 @@ __all__ = ["export_conversations", "import_conversations"]
 
 T = TypeVar("T")
 
+_BRANCHES = ("all", "active")
 _CHUNK = 256 << 10
 _TOGETHER = 200
 _GROUP_BYTES = 4 << 20
@@ -35,6 +47,7 @@ async def import_conversations(
     format: str,
     options: ReadOptions,
     into: int | None,
+    branches: str,
     dry_run: bool,
     on_progress: Callable[[ImportReport], object] | None,
 ) -> ImportReport:
@@ -43,29 +56,78 @@ async def import_conversations(
     Raises:
         ImportFormatError: the format is not known, or nothing of the source could be read.
         InvalidRecordError: the format names no user and none is given, or the user is none.
+        QueryError: ``branches`` is neither ``all`` nor ``active``.
 
     """
+    if branches not in _BRANCHES:
+        raise QueryError("branches", f"{branches!a:.60} is none of {', '.join(_BRANCHES)}")
     stream = ByteInput(_chunks(source))
-    found = _format(format) if format != "auto" else detect(stream)
-    if options.user is None and not found.names_user:
-        raise InvalidRecordError("user", f"the {found.name} format names no user; say whose they are")
-    report = ImportReport(found.name, dry_run)
-    with faults.translated("import"):
-        if found.read is None:
-            restorer = Restorer(backend, ids, report, user=options.user, on_progress=on_progress)
-            for group in _groups(_until_broken(read_canonical(stream), report)):
-                heads = [line for _, line in group if isinstance(line, ConversationLine)]
-                if heads:
-                    await restorer.look_ahead(heads)
-                for position, line in group:
-                    await restorer.take(position, line)
-            await restorer.finish()
-        else:
-            importer = Importer(backend, ids, report, user=options.user, into=into, on_progress=on_progress)
-            for item in _until_broken(found.read(stream, options), report):
-                await importer.take(item)
+    archive = Archive(stream) if stream.peek(len(ZIP_SIGN)) == ZIP_SIGN else None
+    try:
+        parts = [("", stream)] if archive is None else _members(archive)
+        report = ImportReport(format, dry_run)
+        importer = Importer(
+            backend,
+            ids,
+            report,
+            user=options.user,
+            into=into,
+            branches=branches,
+            find_bytes=None if archive is None else archive.find,
+            on_progress=on_progress,
+        )
+        with faults.translated("import"):
+            for number, (name, part) in enumerate(parts):
+                try:
+                    found = _format(format) if format != "auto" else detect(part)
+                except ImportFormatError as error:
+                    if archive is None or len(archive.conversations) == 1:
+                        raise
+                    report.error = report.error or f"{name}: {error}"
+                    continue
+                if options.user is None and not found.names_user:
+                    reason = f"the {found.name} format names no user; say whose they are"
+                    raise InvalidRecordError("user", reason)
+                report.format = found.name if not number else report.format
+                if found.read is None and archive is None:
+                    restorer = Restorer(backend, ids, report, user=options.user, on_progress=on_progress)
+                    await _restore(restorer, part, report)
+                    return report
+                if found.read is None:
+                    raise ImportFormatError(f"{name}: files of {found.name} are not read from a zip file")
+                for item in _until_broken(found.read(part, _inside(options, name)), report):
+                    await importer.take(_named(item, name))
+            for name, reason in () if archive is None else archive.refused:
+                report.add("failed", name, reason)
             await importer.finish()
-    return report
+        return report
+    finally:
+        if archive is not None:
+            archive.close()
+
+
+async def _restore(restorer: Restorer, stream: ByteInput, report: ImportReport) -> None:
+    for group in _groups(_until_broken(read_canonical(stream), report)):
+        heads = [line for _, line in group if isinstance(line, ConversationLine)]
+        if heads:
+            await restorer.look_ahead(heads)
+        for position, line in group:
+            await restorer.take(position, line)
+    await restorer.finish()
+
+
+def _members(archive: Archive) -> Iterator[tuple[str, ByteInput]]:
+    for name in archive.conversations:
+        yield name, ByteInput(archive.chunks(name))
+
+
+def _inside(options: ReadOptions, name: str) -> ReadOptions:
+    """The options for a member of a zip file; without a name for the input itself."""
+    return replace(options, file=f"{options.file or ''}/{name}".lstrip("/")) if name else options
+
+
+def _named(item: Item, name: str) -> Item:
+    return replace(item, position=f"{name}: {item.position}") if name else item
 
 
 def _groups(lines: Iterator[tuple[int, Line | Refused]]) -> Iterator[list[tuple[int, Line | Refused]]]:

@@ -196,6 +196,7 @@ class AsyncConversationStore:
         format: str = "auto",
         user: str | Unset = UNSET,
         file: str | None = None,
+        branches: Literal["all", "active"] = "all",
         dry_run: bool = False,
         version: int | None = None,
         collection: str | None = None,
@@ -208,18 +209,21 @@ class AsyncConversationStore:
         """Store what an export of this or another program holds; a repeat imports nothing twice.
 
         ``source`` is read by calls that block. ``format`` is ``auto``, which looks at the content, or a name
-        of ``convostore.schemas.formats.FORMATS``. ``user`` owns all that is imported; left out, each
-        conversation belongs to the user it names. ``file`` is noted as where it came from. A conversation is
-        recognised by its identity in the source: an equal one is left alone, a changed one brought up to
-        date, never shortened. Its id is kept when free, and links between conversations follow those that
-        were renumbered. It is ``completed`` unless the source states a status. The rest is for the ``anda``
-        format (``convostore.schemas.formats.ReadOptions``); ``into`` is the stored id that a delta belongs
-        to. With ``dry_run`` nothing is written. What cannot be read or stored is in the report and stops
-        nothing else.
+        of ``convostore.schemas.formats.FORMATS``; of a zip file the conversations and the files they
+        name are taken. ``user`` owns all that is imported; left out, each conversation belongs to the user it
+        names. ``file`` is noted as where it came from. A conversation is recognised by its identity in the
+        source: an equal one is left alone, a changed one brought up to date, never shortened. Its id is kept
+        when free, and links between conversations follow those that were renumbered. It is ``completed``
+        unless the source states a status. Every branch beside the active one becomes a fork of what it
+        leaves; ``branches="active"`` skips them. Bytes of resources go to ``resources``, once per user. The
+        rest is for the ``anda`` format (``convostore.schemas.formats.ReadOptions``); ``into`` is the stored
+        id that a delta belongs to. With ``dry_run`` nothing is written. What cannot be read or stored is in
+        the report and stops nothing else.
 
         Raises:
             ImportFormatError: nothing of the source could be read.
             InvalidRecordError: the format names no user and none is given.
+            QueryError: there is no such format, or ``branches`` is neither.
 
         """
         owner = parameters.one_user(user)
@@ -240,6 +244,7 @@ class AsyncConversationStore:
             format=format,
             options=options,
             into=into,
+            branches=branches,
             dry_run=parameters.flag(dry_run, "dry_run"),
             on_progress=on_progress,
         )

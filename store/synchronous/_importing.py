@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from itertools import chain
+from typing import Any, Literal
 
+from convostore.schemas.entries import Source
 from convostore.schemas.errors import (
     ConflictError,
     ConvostoreError,
@@ -13,13 +15,16 @@ from convostore.schemas.errors import (
     NotFoundError,
     TooLargeError,
 )
-from convostore.schemas.formats import Imported, ImportedDelta, Item, Noticed, Refused
+from convostore.schemas.formats import Imported, ImportedDelta, Item, Noticed, Origin, Refused
+from convostore.store.branching import inherited, whole_branches
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.exchanging import ImportReport, encode_facts, merge_delta
 from convostore.store.heads import Head
 from convostore.store.links import Links
 from convostore.store.synchronous import _creating, _saving
+from convostore.store.synchronous._attaching import Attacher, FindBytes
 from convostore.store.synchronous._backend import Backend
+from convostore.store.synchronous._grafting import graft
 from convostore.store.synchronous._inserting import insert_heads
 from convostore.store.synchronous._numbering import lift_counter, next_ids
 from convostore.store.synchronous._reading import read_record
@@ -40,6 +45,10 @@ class Importer:
     is unchanged, else brought up to date by :func:`plan_update`. A new one keeps its id when that is free.
     ``child`` and ``ancestors`` that name conversations of the same input follow their renumbering; what they
     name outside of it stays and is noted.
+
+    A branch is stored as a fork of what it leaves, exactly there, after the conversation that it belongs to,
+    and so is a conversation that goes on from another one. Where the stored one is not what it leaves, the
+    whole line is stored and that is noted. With ``branches`` ``active`` branches are skipped.
     """
 
     def __init__(
@@ -50,6 +59,8 @@ class Importer:
         *,
         user: str | None = None,
         into: int | None = None,
+        branches: str = "all",
+        find_bytes: FindBytes | None = None,
         on_progress: Callable[[ImportReport], object] | None = None,
     ) -> None:
         self._backend = backend
@@ -57,6 +68,8 @@ class Importer:
         self._report = report
         self._user = user
         self._into = into
+        self._with_branches = branches != "active"
+        self._attacher = Attacher(backend, ids, report, find_bytes)
         self._on_progress = on_progress
         self._batch: list[Imported] = []
         self._bytes = 0
@@ -67,13 +80,19 @@ class Importer:
         """Take one thing that was read."""
         report = self._report
         if isinstance(item, Refused):
-            report.add("failed", item.position, item.reason, item.id)
+            report.add("skipped" if item.skipped else "failed", item.position, item.reason, item.id)
         elif isinstance(item, Noticed):
             report.note(f"{item.position}: {item.text}")
         elif isinstance(item, ImportedDelta):
             self._flush()
             self._merge(item)
-        elif self._is_new(item):
+        elif not self._is_new(item):
+            return
+        elif item.origin is not None:
+            self._flush()
+            self._take_lines([item])
+            self._take_branches([item])
+        else:
             self._batch.append(item)
             self._bytes += item.size
             if len(self._batch) >= _BATCH or self._bytes >= _BATCH_BYTES:
@@ -107,7 +126,7 @@ class Importer:
 
     def _counted(self, item: Imported) -> None:
         self._report.read += 1
-        self._report.messages += len(item.conversation.messages)
+        self._report.messages += len(item.conversation.messages) - inherited(item)
 
     def _flush(self) -> None:
         batch, self._batch, self._bytes = self._batch, [], 0
@@ -124,6 +143,7 @@ class Importer:
                 self._again(item, found)
         with self._backend.call(_CALL):
             self._store(fresh)
+        self._take_branches(batch)
         if self._on_progress is not None:
             self._on_progress(self._report)
 
@@ -139,6 +159,68 @@ class Importer:
                 held[user, head["source"]["id"]] = head
         return held
 
+    # What goes on from another one
+
+    def _take_branches(self, items: Sequence[Imported]) -> None:
+        lines = []
+        for line in chain.from_iterable(map(whole_branches, items)):
+            self._report.branches += 1
+            if not self._with_branches:
+                reason = "a branch beside the active one; left out as asked"
+                self._report.add("skipped", line.position, reason, line.source.id)
+            elif self._is_new(line):
+                lines.append(line)
+        self._take_lines(lines)
+
+    def _take_lines(self, lines: Sequence[Imported]) -> None:
+        """Store those that go on from another conversation, or begin by themselves, one after the other."""
+        if not lines:
+            return
+        with self._backend.call(_CALL):
+            held = self._held(lines)
+        for line in lines:
+            found = held.get((line.conversation.user, line.source.id))
+            if found is not None:
+                self._again(line, found)
+                continue
+            with self._backend.call(_CALL):
+                if line.origin is None or self._report.dry_run:
+                    self._store([line])
+                else:
+                    self._continue(line, line.origin)
+
+    def _continue(self, item: Imported, origin: Origin) -> None:
+        """Store it as a fork of its origin, or whole where that is not stored as it is here."""
+        user = item.conversation.user
+        parent = _creating.find_source(
+            self._backend, user, Source(item.source.format, origin.id), comment=_CALL
+        )
+        id = None
+        try:
+            if parent is not None:
+                draft = self._draft(self._attacher.attached(item), 0)
+                owner = {"_id": encode_u64(parent), "user": user}
+                id = graft(self._backend, owner, draft, origin.after, self._ids, comment=_CALL)
+        except NotFoundError:
+            pass  # It was deleted here while the import went on.
+        except ConflictError as error:
+            held = _creating.find_source(self._backend, user, item.source, comment=_CALL)
+            kind: Literal["failed", "skipped"] = "failed" if held is None else "skipped"
+            self._report.add(kind, item.position, str(error), item.source.id)
+            return
+        except (InvalidRecordError, TooLargeError) as error:
+            self._report.add("failed", item.position, str(error), item.source.id)
+            return
+        if id is None:
+            why = "is not stored" if parent is None else f"is stored as {parent} and was changed"
+            self._report.note(
+                f"{item.position}: {item.source.id} goes on from {origin.id}, which {why}; it is stored whole"
+            )
+            self._store([item])
+            return
+        self._counted(item)
+        self._stored(item, id)
+
     # What is there already
 
     def _again(self, item: Imported, found: Head) -> None:
@@ -151,8 +233,9 @@ class Importer:
         try:
             with self._backend.call(_CALL):
                 untouched = found["source"].get("version") == found["version"]
+                with_references = self._attacher.attached(item)
                 kept = bring_up_to_date(
-                    self._backend, found, item, untouched=untouched, dry_run=self._report.dry_run
+                    self._backend, found, with_references, untouched=untouched, dry_run=self._report.dry_run
                 )
         except NotFoundError:
             kept = "it was deleted here while the import went on"
@@ -182,7 +265,7 @@ class Importer:
         ready: list[tuple[Imported, _creating.Draft, Head]] = []
         for item, id in zip(fresh, ids, strict=True):
             try:
-                draft = self._draft(item, id)
+                draft = self._draft(self._attacher.attached(item), id)
                 if not self._report.dry_run:
                     head, _ = _creating.prepare(self._backend, draft, id, comment=_CALL)
                     head["source"]["version"] = head["version"]
