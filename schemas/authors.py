@@ -15,7 +15,8 @@ class Author:
     """The writer of an entry or a change; none at all means the user's own text, a reply or a tool result.
 
     ``kind`` is ``user``, ``agent``, ``plugin`` (then ``name`` is the plugin's) or ``rig``, the host itself.
-    ``source`` is the id of the agent it came from, ``request`` only correlates, ``title`` says what it is about.
+    ``source`` is the id of the agent it came from, ``request`` only correlates, ``title`` says what it is
+    about.
     """
 
     kind: Literal["user", "agent", "plugin", "rig"] = "user"
@@ -77,7 +78,8 @@ class Author:
         if isinstance(kind, dict) and list(kind) == ["plugin"]:
             kind, name = "plugin", kind["plugin"]
         if kind not in ("user", "agent", "plugin", "rig") or (kind == "plugin" and not isinstance(name, str)):
-            raise InvalidRecordError(f"{path}.kind", f"unknown kind of author {ascii(value.get('kind'))[:80]}")
+            reason = f"unknown kind of author {ascii(value.get('kind'))[:80]}"
+            raise InvalidRecordError(f"{path}.kind", reason)
         for key in ("from", "request", "title"):
             if not isinstance(value.get(key), (str, type(None))):
                 raise InvalidRecordError(f"{path}.{key}", "must be text")
