@@ -66,7 +66,7 @@ def check_segments(head: Head, sealed: Mapping[Any, Sequence[StoredEntry]]) -> l
                 Finding("broken", "segment_ids", id, f"segment {item['i']} holds entry {outside[0]}")
             )
         entries += held
-    ids = [entry["id"] for entry in [*entries, *embedded(head)]]
+    ids = [entry["id"] for entry in [*entries, *embedded(head)] if "id" in entry]
     if len(set(ids)) != len(ids):
         found.append(Finding("broken", "entry_ids", id, "two entries have one id"))
     if ids and max(ids) >= head["next_entry"]:
