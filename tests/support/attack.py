@@ -18,7 +18,7 @@ from pymongo import AsyncMongoClient, MongoClient
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous.store import AsyncConversationStore
 from convostore.store.layout import Bounds, Limits
-from support.attackers import USER, Attackers, Work
+from support.attackers import LEASE_MS, USER, Attackers, Work
 from support.referee import Referee, Wrong
 from support.stepping import Actor, Fate, SteppedDatabase
 
@@ -38,7 +38,6 @@ ACTORS = 7
 INLINE = 200
 """Bytes of a message above which it lies apart, and of removed messages above which they do."""
 
-_LAPSE_MS = 61_000  # past the age at which a change record may leave the head, and past every lease
 _FATES = {
     Fate.ANSWERED: 84,
     Fate.LOST: 7,
@@ -117,9 +116,8 @@ class Schedule:
         if self._late and self._dice.random() < 0.2:
             await self._late.pop(self._dice.randrange(len(self._late)))()
             self.referee.count("delivered late")
-        elif not self._late and self._dice.random() < 0.02:
-            # Not while a command is on its way: it may rely on its key being kept for a minute.
-            self._now += _LAPSE_MS
+        if self._dice.random() < 0.02:
+            self._now += LEASE_MS
         actor = self._dice.choice(self._alive)
         fate = self._dice.choices(list(_FATES), list(_FATES.values()))[0]
         await actor.step(fate)

@@ -153,16 +153,22 @@ CALLS: dict[str, Call] = {
     ),
     "append": Call(holding(3), lambda s, on: s.append(on.id, message("new"))),
     "append to a record": Call(
-        holding(3), lambda s, on: s.append(on.held, messages(2), usage={"requests": 1})
+        appended(5), lambda s, on: s.append(on.held, messages(2), usage={"requests": 1})
     ),
-    "append, sealing": Call(appended(5), lambda s, on: s.append(on.held, message("new"))),
-    "append, merging": Call(appended(11), lambda s, on: s.append(on.id, message("new"))),
-    "append, with a key": Call(appended(9), lambda s, on: s.append(on.id, message("new"), key="its key")),
+    "append, sealing": Call(appended(5), lambda s, on: s.append(on.id, message("new"), key="its key")),
+    "append, merging": Call(appended(11), lambda s, on: s.append(on.id, message("new"), key="its key")),
+    "append, sealing its log": Call(
+        appended(8), lambda s, on: s.append(on.id, message("new"), key="its key")
+    ),
     "append, with keys": Call(
         appended(9), lambda s, on: s.append(on.id, messages(11)[7:], keys=["key 7", "key 8", "9", "10"])
     ),
-    "append, heavy": Call(holding(3), lambda s, on: s.append(on.id, [heavy(), message("light")])),
-    "append, 201": Call(holding(8), lambda s, on: s.append(on.id, messages(201), usage={"requests": 2})),
+    "append, heavy": Call(
+        holding(3), lambda s, on: s.append(on.id, [heavy(), message("light")], key="its key")
+    ),
+    "append, 201": Call(
+        holding(8), lambda s, on: s.append(on.id, messages(201), usage={"requests": 2}, key="its key")
+    ),
     "append, everything": Call(holding(3), _append_everything),
     "append, taken": Call(taken, lambda s, on: s.append(on.id, message("new"), took=on.receipt)),
     "edit, embedded": Call(holding(3), lambda s, on: s.edit(on.id, 1, message("edited"))),
@@ -180,10 +186,10 @@ CALLS: dict[str, Call] = {
     "set_status": Call(holding(3), lambda s, on: s.set_status(on.id, "failed", reason="why", expected=1)),
     "update": Call(holding(3), lambda s, on: s.update(on.id, label="after", extra=[1], child=2**40)),
     "update, merge": Call(holding(3, extra={"a": 1}), lambda s, on: s.update(on.id, merge={"b": 2})),
-    "continue_from": Call(holding(3), lambda s, on: s.continue_from(on.id, messages=messages(2))),
-    "continue_from, record": Call(
-        holding(3), lambda s, on: s.continue_from(on.held, messages=messages(2), key="its key")
+    "continue_from": Call(
+        holding(3), lambda s, on: s.continue_from(on.id, messages=messages(12), key="its key")
     ),
+    "continue_from, record": Call(holding(3), lambda s, on: s.continue_from(on.held, messages=messages(2))),
     "delete": Call(holding(3), lambda s, on: s.delete(on.id)),
     "delete, long": Call(holding(20), lambda s, on: s.delete(on.id)),
     "resources.add": Call(nothing, lambda s, on: s.resources.add(_file(10 * KIB, "new"), user=on.user)),
