@@ -55,7 +55,8 @@ def is_unclear(error: PyMongoError) -> bool:
     if isinstance(error, BulkWriteError):
         return bool(error.details["writeConcernErrors"]) and not error.details["writeErrors"]
     if isinstance(error, OperationFailure):
-        return error.code in _UNCLEAR_CODES or error.has_error_label("RetryableWriteError")
+        known = error.code in _UNCLEAR_CODES or is_write_conflict(error)
+        return known or error.has_error_label("RetryableWriteError")
     return False
 
 

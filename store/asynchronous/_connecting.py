@@ -12,6 +12,7 @@ from pymongo import AsyncMongoClient
 from pymongo.driver_info import DriverInfo
 from pymongo.errors import ConfigurationError
 
+from convostore.schemas.errors import UnavailableError
 from convostore.store import faults
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
@@ -73,7 +74,12 @@ class AsyncConnection:
                     # What the URI says holds: an argument would win over it.
                     if name.lower() not in uri.lower():
                         options[name] = max(1, int(self._timeout * 1000))
-            self._client = AsyncMongoClient(uri, uuidRepresentation="standard", **options)
+            try:
+                self._client = AsyncMongoClient(uri, uuidRepresentation="standard", **options)
+            except ValueError:  # of the driver's own parsing; its text may hold a part of the URI
+                raise UnavailableError(
+                    "connect: the URI is not usable: check its host, port and options"
+                ) from None
             try:
                 database = self._client.get_default_database(_DATABASE)
             except ConfigurationError:

@@ -265,10 +265,10 @@ class Backend:
                 self.database.command(command, codec_options=OPTIONS, read_preference=ReadPreference.PRIMARY)
             )
         except PyMongoError as error:
+            if "update" in action and faults.is_write_conflict(error):
+                return None
             if faults.is_unclear(error):
                 raise faults.Unclear(error) from error
-            if faults.is_write_conflict(error):
-                return None
             raise
         failed = faults.write_concern_error(reply)
         if failed is not None:
