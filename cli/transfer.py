@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,15 +23,32 @@ __all__ = ["export", "import_"]
 _SHOWN = 10
 
 
+class Branches(str, Enum):
+    """Which branches an import stores."""
+
+    ALL = "all"
+    ACTIVE = "active"
+
+
 def import_(
     context: typer.Context,
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILE]...", help="Files, gzip and zstd too; - or none is standard input."),
+        typer.Argument(
+            metavar="[FILE]...", help="Files, also gzip, zstd and zip; - or none: standard input."
+        ),
     ] = None,
     format: Annotated[
-        str, typer.Option("--format", help="convostore, anda, openai, rig-session; auto looks at content.")
+        str,
+        typer.Option(
+            "--format",
+            help="auto looks at content; else convostore, anda, openai, rig-session, chatgpt, claude-ai, "
+            "claude-code, codex, librechat, openwebui, chat-ui.",
+        ),
     ] = "auto",
+    branches: Annotated[
+        Branches, typer.Option("--branches", help="Store every branch as a fork, or the active one only.")
+    ] = Branches.ALL,
     user: Annotated[
         str | None,
         typer.Option("--user", metavar="USER", help="Whose they become, whomever the file names."),
@@ -76,6 +94,7 @@ def import_(
     if into is not None and messages_offset is None:
         raise typer.BadParameter("--into needs --messages-offset")
     options = {
+        "branches": branches.value,
         "version": anda_version,
         "field_names": None if anda_meta is None else _field_names(anda_meta),
         "collection": collection,
@@ -153,7 +172,17 @@ def _import_one(
         )
 
 
-_COUNTS = ("read", "imported", "updated", "unchanged", "renumbered", "skipped", "failed", "messages")
+_COUNTS = (
+    "read",
+    "imported",
+    "updated",
+    "unchanged",
+    "renumbered",
+    "skipped",
+    "failed",
+    "branches",
+    "messages",
+)
 
 
 def _told(names: Sequence[str], done: Sequence[ImportReport], dry_run: bool) -> dict[str, Any]:
@@ -168,10 +197,11 @@ def _say(names: Sequence[str], done: Sequence[ImportReport], dry_run: bool) -> N
     from convostore.cli.output import plain, print_line
 
     total = {count: sum(getattr(one, count) for one in done) for count in _COUNTS}
-    parts = [f"{total[count]:,} {count}" for count in _COUNTS[1:-1] if total[count]]
+    parts = [f"{total[count]:,} {count}" for count in _COUNTS[1:-2] if total[count]]
+    branches = f", {total['branches']:,} of them branches," if total["branches"] else ""
     would = "would be: " if dry_run else ""
     print_line(
-        f"read {total['read']:,} conversations with {total['messages']:,} messages; "
+        f"read {total['read']:,} conversations{branches} with {total['messages']:,} messages; "
         f"{would}{', '.join(parts) or 'nothing to do'}"
     )
     left = _SHOWN
