@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -72,7 +73,7 @@ class Run:
         begun = time.monotonic()
         try:
             passed, last_line = True, work()
-        except Failed as failure:
+        except (Failed, OSError, subprocess.CalledProcessError) as failure:
             passed, last_line = False, str(failure)
         self.outcomes.append(Outcome(name, passed, time.monotonic() - begun, last_line))
 
@@ -89,10 +90,17 @@ class Run:
         print("$", *command, flush=True)
         last_line = ""
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        with subprocess.Popen(command, cwd=cwd, env=self.variables, text=True, **options) as process:
-            for line in process.stdout:
-                print(line, end="", flush=True)
-                last_line = line.strip() or last_line
+        with subprocess.Popen(
+            command, cwd=cwd, env=self.variables, text=True, start_new_session=True, **options
+        ) as process:
+            try:
+                for line in process.stdout:
+                    print(line, end="", flush=True)
+                    last_line = line.strip() or last_line
+            except BaseException:
+                # Called off: what the command started goes with it.
+                os.killpg(process.pid, signal.SIGTERM)
+                raise
         if process.returncode != 0:
             raise Failed(last_line or f"exit code {process.returncode}")
         return last_line
@@ -153,4 +161,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    # As Ctrl-C does, so that the temporary folder goes.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())
