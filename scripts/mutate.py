@@ -60,7 +60,7 @@ MUTANTS = (
     ),
     Mutant(
         "user filter",
-        ("store/asynchronous/store.py", "store/synchronous/store.py"),
+        ("store/asynchronous/_face.py", "store/synchronous/_face.py"),
         '            query["user"] = owner\n',
         "            pass\n",
         contracts=("C321", "C323"),
