@@ -11,7 +11,7 @@ from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.field_types import U64
 from convostore.schemas.identifiers import MAX_U64, check_u64
 
-__all__ = ["COUNTERS", "Usage"]
+__all__ = ["COUNTERS", "Usage", "checked_counters"]
 
 COUNTERS = ("input_tokens", "output_tokens", "cached_tokens", "requests")
 
@@ -36,16 +36,7 @@ class Usage(BaseModel):
                 names it. Nothing of the rest is taken.
 
         """
-        given = {name: getattr(value, name) for name in COUNTERS} if isinstance(value, Usage) else value
-        if not isinstance(given, Mapping):
-            raise InvalidRecordError(path, f"must be an object of counters, not a {type(given).__name__}")
-        counters = {}
-        for name, count in given.items():
-            if name not in COUNTERS:
-                reason = f"{name!a:.80} is no counter; those are {', '.join(COUNTERS)}"
-                raise InvalidRecordError(path, reason)
-            counters[name] = check_u64(count, f"{path}.{name}")
-        return cls(**counters)
+        return cls(**checked_counters(value, path))
 
     def accumulate(self, other: Usage) -> Usage:
         """Add the other's counters to these, each stopping at 2^64-1, and give back this usage.
@@ -60,3 +51,22 @@ class Usage(BaseModel):
     def to_json(self) -> dict[str, int]:
         """The counters by name, in Anda's order."""
         return {name: getattr(self, name) for name in COUNTERS}
+
+
+def checked_counters(value: Usage | Mapping[str, Any], path: str = "usage") -> dict[str, int]:
+    """The counters that a caller gave, by name, without those that were left out.
+
+    Raises:
+        InvalidRecordError: as :meth:`Usage.checked`.
+
+    """
+    given = {name: getattr(value, name) for name in COUNTERS} if isinstance(value, Usage) else value
+    if not isinstance(given, Mapping):
+        raise InvalidRecordError(path, f"must be an object of counters, not a {type(given).__name__}")
+    counters = {}
+    for name, count in given.items():
+        if name not in COUNTERS:
+            reason = f"{name!a:.80} is no counter; those are {', '.join(COUNTERS)}"
+            raise InvalidRecordError(path, reason)
+        counters[name] = check_u64(count, f"{path}.{name}")
+    return counters

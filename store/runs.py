@@ -41,6 +41,7 @@ __all__ = [
 StoredEntry: TypeAlias = dict[str, Any]
 
 _MADE_SIZE: Final = document_size({"made": Int64(0)}) - document_size({})
+_EMPTY_DOCUMENT: Final = document_size({})
 _EMPTY_SIZE: Final = document_size({"e": []})
 _ITEM_SIZE: Final = 16  # of an entry in a segment, beside the entry
 _BODY: Final = ("m", "t", "blob")
@@ -87,7 +88,7 @@ def encode_entries(
         said["dialect"] = dialect
     if unfinished:
         said["unfinished"] = True
-    size = document_size(said)
+    size = document_size(said) if said else _EMPTY_DOCUMENT
     encoded = []
     for index, (message, at) in enumerate(zip(messages, times, strict=True)):
         body = encode_body(message, f"{path}[{index}]", index=index)
