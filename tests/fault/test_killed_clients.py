@@ -116,8 +116,7 @@ def between(name: str, before: State, after: State) -> list[State]:
     """The states that a killed call may leave."""
     allowed = [before, after]
     if name == "continue_from":
-        parent, child = after
-        allowed.append([before[0], child])
+        allowed.append([before[0], after[1]])
     return allowed
 
 
