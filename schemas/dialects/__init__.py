@@ -12,7 +12,7 @@ come first.
 
 from __future__ import annotations
 
-from convostore.schemas.dialects import anda, openai, rig
+from convostore.schemas.dialects import anda, anthropic, openai, openai_responses, rig
 from convostore.schemas.dialects.dialect import Call, Dialect, MessageView, Result
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.json_values import JSON
@@ -34,6 +34,8 @@ DIALECTS: dict[str, Dialect] = {
     "anda": anda.DIALECT,
     "openai": openai.DIALECT,
     "rig": rig.DIALECT,
+    "anthropic": anthropic.DIALECT,
+    "openai-responses": openai_responses.DIALECT,
 }
 
 

@@ -8,13 +8,21 @@ from convostore.schemas.dialects import DIALECTS, dialect_of
 from convostore.schemas.entries import Entry
 from convostore.schemas.json_values import JSON
 from convostore.schemas.pairing.anda import AndaGrammar
+from convostore.schemas.pairing.anthropic import AnthropicGrammar
 from convostore.schemas.pairing.grammar import Grammar
 from convostore.schemas.pairing.openai import OpenAIGrammar
+from convostore.schemas.pairing.openai_responses import ResponsesGrammar
 from convostore.schemas.pairing.rig import RigGrammar
 
 __all__ = ["GRAMMARS", "grammar_of", "grammars_of"]
 
-GRAMMARS: dict[str, Grammar] = {"anda": AndaGrammar(), "rig": RigGrammar(), "openai": OpenAIGrammar()}
+GRAMMARS: dict[str, Grammar] = {
+    "anda": AndaGrammar(),
+    "rig": RigGrammar(),
+    "openai": OpenAIGrammar(),
+    "anthropic": AnthropicGrammar(),
+    "openai-responses": ResponsesGrammar(),
+}
 """By name of the dialect; Anda's reads what no dialect is known for."""
 
 
