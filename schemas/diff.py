@@ -47,8 +47,8 @@ class Snapshot:
     lists: Mapping[str, Sequence[bytes]]
 
     @classmethod
-    def of(cls, conversation: Conversation) -> Snapshot:
-        """The conversation as it is now.
+    def of(cls, conversation: Conversation, lists: Mapping[str, Sequence[bytes]] | None = None) -> Snapshot:
+        """The conversation as it is now; given ``lists`` of another picture stand for its own.
 
         Raises:
             InvalidRecordError: a member holds what JSON cannot say, with the path to it.
@@ -58,7 +58,8 @@ class Snapshot:
         return cls(
             members,
             _counters(conversation),
-            {
+            lists
+            or {
                 "messages": _images(conversation.messages, "messages"),
                 "resources": _images(_written(conversation.resources, "resources"), "resources"),
                 "artifacts": _images(_written(conversation.artifacts, "artifacts"), "artifacts"),
@@ -200,9 +201,11 @@ def _splice(name: str, old: Sequence[bytes], new: Sequence[bytes]) -> Splice | N
             break
     if start == len(old) == len(new):
         return None
-    tail = 0
-    while tail < shorter - start and _same(old[-1 - tail], new[-1 - tail]):
-        tail += 1
+    room = tail = shorter - start
+    for place, (was, now) in enumerate(zip(reversed(old), reversed(new), strict=False)):
+        if place == room or (was != now and not _same(was, now)):
+            tail = place
+            break
     items = tuple(marshal.loads(taken) for taken in new[start : len(new) - tail])
     for place, item in enumerate(items, start):
         check_json(item, f"{name}[{place}]", index=place)

@@ -109,7 +109,9 @@ def _walk(value: JSON, depth: int) -> bool:
         return False
     if kind is dict:
         for key, item in value.items():
-            if type(key) is not str or key in _REFERENCE_KEYS or "\0" in key or not _walk(item, depth + 1):
+            if type(key) is not str or key in _REFERENCE_KEYS or "\0" in key:
+                return False
+            if type(item) is not str and not _walk(item, depth + 1):  # most are: a call less for each
                 return False
         return True
     return bool(kind is list and all(_walk(item, depth + 1) for item in value))
