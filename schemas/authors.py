@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from convostore.schemas.errors import InvalidRecordError
+from convostore.schemas.identifiers import check_text
 
 __all__ = ["Author"]
 
@@ -81,6 +82,8 @@ class Author:
             reason = f"unknown kind of author {ascii(value.get('kind'))[:80]}"
             raise InvalidRecordError(f"{path}.kind", reason)
         for key in ("from", "request", "title"):
-            if not isinstance(value.get(key), (str, type(None))):
-                raise InvalidRecordError(f"{path}.{key}", "must be text")
+            if value.get(key) is not None:
+                check_text(value[key], f"{path}.{key}")
+        if name is not None:
+            check_text(name, f"{path}.name")
         return cls(kind, name, value.get("from"), value.get("request"), value.get("title"))

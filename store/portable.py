@@ -20,8 +20,9 @@ from convostore.schemas.entries import Entry, Source
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.formats.canonical import ConversationLine, QueuedText, entry_json
 from convostore.schemas.formats.canonical_reader import read_entry
+from convostore.schemas.identifiers import check_text
 from convostore.schemas.json_values import JSON
-from convostore.store.codec import INT64_MAX, decode_text, decode_u64, document_size, encode_text
+from convostore.store.codec import INT64_MAX, U64_MAX, decode_text, decode_u64, document_size
 from convostore.store.heads import QUEUES, Head, decode_unknown, queue_items, source_of
 from convostore.store.history import HOUR_MS, Record
 from convostore.store.runs import StoredEntry, to_entry
@@ -112,11 +113,11 @@ def from_portable(value: JSON, path: str) -> Any:
             items.append(from_portable(item, f"{path}[{place}]"))
         return items
     if isinstance(value, int) and not isinstance(value, bool):
+        if value > U64_MAX or value < -INT64_MAX - 1:
+            raise InvalidRecordError(path, "a number below -2^63 or above 2^64-1")
         if value > INT64_MAX:
             return Decimal128(str(value))
-        if value < -INT64_MAX - 1:
-            raise InvalidRecordError(path, "a number below -2^63")
-    return value
+    return check_text(value, path) if isinstance(value, str) else value
 
 
 def _object(value: dict[str, JSON], path: str) -> Any:
@@ -135,6 +136,7 @@ def _object(value: dict[str, JSON], path: str) -> Any:
     for name, item in value.items():
         if "\0" in name:
             raise InvalidRecordError(path, f"the key {name!a:.80} has a NUL in it")
+        check_text(name, path)
         plain[name[1:] if escaped else name] = from_portable(item, f"{path}.{name}")
     return plain
 
@@ -213,7 +215,11 @@ def head_extras(line: ConversationLine, records: Sequence[Record]) -> Head:
 def _queue_item(queued: QueuedText, path: str) -> dict[str, Any]:
     if not ObjectId.is_valid(queued.id):
         raise InvalidRecordError(f"{path}.id", "is no id of a queued text")
-    return {"id": ObjectId(queued.id), "text": encode_text(queued.text), "at": Int64(queued.at)}
+    return {
+        "id": ObjectId(queued.id),
+        "text": check_text(queued.text, f"{path}.text"),
+        "at": Int64(queued.at),
+    }
 
 
 def restored_source(line: ConversationLine, source: Source | None) -> Head:
@@ -249,7 +255,7 @@ def change_from_json(value: JSON, path: str) -> tuple[Record, list[Entry]]:
         InvalidRecordError: it is no change record.
 
     """
-    if not isinstance(value, dict) or not isinstance(value.get("at"), int):
+    if not isinstance(value, dict) or not _are_int64([value.get("at")]):
         raise InvalidRecordError(path, "is no change record: it has no time")
     removed = value.get("rm", [])
     if not isinstance(removed, list):
@@ -258,5 +264,13 @@ def change_from_json(value: JSON, path: str) -> tuple[Record, list[Entry]]:
     record["at"] = Int64(record["at"])
     if "h" in record:
         digests = record["h"]
+        if not _are_int64(digests if isinstance(digests, list) else [digests]):
+            raise InvalidRecordError(f"{path}.h", "is no digest")
         record["h"] = list(map(Int64, digests)) if isinstance(digests, list) else Int64(digests)
+    if not all(isinstance(entry, dict) for entry in removed):
+        raise InvalidRecordError(f"{path}.rm", "is no list of entries")
     return record, [read_entry(entry) for entry in removed]
+
+
+def _are_int64(values: Sequence[Any]) -> bool:
+    return all(type(value) is int and -INT64_MAX - 1 <= value <= INT64_MAX for value in values)

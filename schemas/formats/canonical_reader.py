@@ -28,6 +28,7 @@ from convostore.schemas.formats.canonical import (
 )
 from convostore.schemas.formats.items import Refused
 from convostore.schemas.formats.json_input import lines
+from convostore.schemas.identifiers import MAX_U64
 from convostore.schemas.json_values import JSON, load_exact
 
 __all__ = ["read_canonical", "read_entry"]
@@ -185,6 +186,9 @@ class _Reading:
                 raise ImportFormatError(reason, position=number)
 
 
+_INT64_MAX = 2**63 - 1
+
+
 class _Broken(ValueError):
     """A line is not what it should be."""
 
@@ -224,14 +228,23 @@ class _Members:
             raise _Broken(f"{self._path}{name} is no {getattr(kind, '__name__', kind)}")
         return found
 
-    def text(self, name: str, default: Any = ...) -> str:
-        text: str = self._take(name, str, default)
+    def any_text(self, name: str) -> str:
+        text: str = self._take(name, str)
         return text
 
-    def number(self, name: str, default: Any = ...) -> int:
+    def text(self, name: str, default: Any = ...) -> str:
+        text: str = self._take(name, str, default)
+        try:
+            if text is not None:
+                text.encode()
+        except UnicodeEncodeError:
+            raise _Broken(f"{self._path}{name} has half a surrogate pair") from None
+        return text
+
+    def number(self, name: str, default: Any = ..., *, most: int = _INT64_MAX) -> int:
         number: int = self._take(name, int, default)
-        if number is not None and number < 0:
-            raise _Broken(f"{self._path}{name} is negative")
+        if number is not None and not 0 <= number <= most:
+            raise _Broken(f"{self._path}{name} is {'negative' if number < 0 else 'too large'}")
         return number
 
     def flag(self, name: str) -> bool:
@@ -285,7 +298,7 @@ def _header(line: _Members) -> Header:
 
 def _resource(line: _Members) -> ResourceLine:
     return ResourceLine(
-        id=line.number("id"),
+        id=line.number("id", most=MAX_U64),
         user=line.text("user"),
         resource=line.object("resource"),
         blob=line.base64("blob") if line.has("blob") else None,
@@ -295,12 +308,12 @@ def _resource(line: _Members) -> ResourceLine:
 
 
 def _resource_bytes(line: _Members) -> ResourceBytesLine:
-    return ResourceBytesLine(line.number("id"), line.number("part"), line.base64("data"))
+    return ResourceBytesLine(line.number("id", most=MAX_U64), line.number("part"), line.base64("data"))
 
 
 def _conversation(line: _Members) -> ConversationLine:
     return ConversationLine(
-        id=line.number("id"),
+        id=line.number("id", most=MAX_U64),
         user=line.text("user"),
         record=line.object("record"),
         version=line.number("version"),
@@ -325,7 +338,8 @@ def _queues(line: _Members) -> dict[str, tuple[QueuedText, ...]]:
     queues = _Members(line.object("queues", {}), "queues.")
     return {
         name: tuple(
-            QueuedText(item.text("id"), item.text("text"), item.number("at")) for item in queues.each(name)
+            QueuedText(item.text("id"), item.any_text("text"), item.number("at"))
+            for item in queues.each(name)
         )
         for name in queues.names()
     }
@@ -364,7 +378,7 @@ def _changes(line: _Members) -> ChangesLine:
 
 
 def _end(line: _Members) -> EndLine:
-    return EndLine(line.number("id"), line.number("entries"), line.number("changes"))
+    return EndLine(line.number("id", most=MAX_U64), line.number("entries"), line.number("changes"))
 
 
 def _trailer(line: _Members) -> Trailer:
