@@ -183,6 +183,27 @@ def test_I10_saving_again_changes_no_time(journey: Journey, clock: Clock) -> Non
     assert store.head(id).updated_at == made + 1000
 
 
+def test_I10_a_save_leaves_what_it_does_not_change(journey: Journey, clock: Clock) -> None:
+    store, id, batch = journey.store, journey.new(), numbered(12)
+    for number, message in enumerate(batch):
+        store.append(id, message, author={"kind": "agent", "from": f"agent {number}"})
+        clock.advance(1000)
+    before = list(store.entries(id))
+    record = store.get(id)
+    record.messages[2], record.messages[9] = {"new": 2}, {"new": 9}
+    store.save(record)
+    changed = list(store.entries(id))
+    assert [entry.id for entry in changed] == list(range(12))
+    assert [one for one in changed if one not in before] == [changed[2], changed[9]]
+    assert [(one.made, one.author) for one in changed] == [(one.made, one.author) for one in before]
+    del record.messages[9], record.messages[2]
+    record.messages.insert(5, {"new": 5})
+    store.save(record)
+    after = list(store.entries(id))
+    assert [entry.id for entry in after] == [0, 1, 3, 4, 5, 12, 6, 7, 8, 10, 11]
+    assert [one for one in after if one not in before] == [after[5]]
+
+
 def test_I11_every_first_write_makes_a_listed_conversation(journey: Journey) -> None:
     store, user = journey.store, journey.user
     firsts = [

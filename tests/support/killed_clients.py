@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -70,6 +71,26 @@ def in_processes(count: int, work: Work, uri: str, database: str, *arguments: An
     assert [process.exitcode for process in processes] == [0] * count
 
 
+def grown_by(work: Work, uri: str, database: str, *arguments: Any) -> float:
+    """Do the work in another process; by how many megabytes it made that process's memory grow at most."""
+    receiver, sender = _processes.Pipe(duplex=False)
+    process = _processes.Process(target=_measure, args=(sender, work, uri, database, arguments))
+    process.start()
+    process.join(120)
+    assert process.exitcode == 0, f"it ended with {process.exitcode}"
+    grown: float = receiver.recv()
+    return grown
+
+
+def _measure(sender: Any, work: Work, uri: str, database: str, arguments: Any) -> None:
+    with MongoClient[dict[str, Any]](uri) as client:
+        store = ConversationStore(client[database])
+        store.count(user="nobody")
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        work(store, *arguments)
+        sender.send((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+
+
 def _die(place: int, work: Work, uri: str, database: str, bounds: Bounds | None, arguments: Any) -> None:
     with MongoClient[dict[str, Any]](uri, event_listeners=[_Executioner(place)]) as client:
         work(ConversationStore(client[database], bounds=bounds), *arguments)
@@ -124,3 +145,7 @@ def stream(store: ConversationStore, id: int, deltas: int, die_after: int) -> No
 def take_and_die(store: ConversationStore, id: int, key: str, lease_ms: int) -> None:
     store.take(id, key=key, lease_ms=lease_ms)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def export(store: ConversationStore, user: str) -> None:
+    store.export_conversations(lambda piece: None, user=user)
