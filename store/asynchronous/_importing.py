@@ -32,7 +32,7 @@ from convostore.store.links import Links
 __all__ = ["Importer"]
 
 _CALL = "import"
-_BATCH = 200
+_BATCH = 1000
 _BATCH_BYTES = 8 << 20
 _FACTS = {"user": 1, "source": 1, "version": 1}
 
