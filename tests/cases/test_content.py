@@ -131,6 +131,21 @@ def test_C11_key_order_survives_everything(journey: Journey) -> None:
 
 
 @one_face
+def test_C12_old_and_new_shapes_of_a_message_side_by_side(journey: Journey) -> None:
+    first = {"role": "assistant", "content": "hi"}
+    second = {
+        "role": "assistant",
+        "content": "",
+        "output": [{"content": [{"type": "output_text", "text": "hi"}]}],
+    }
+    journey.keeps(first, second)
+    id = journey.new(first, second)
+    assert same_json([entry.message for entry in journey.store.entries(id)], [first, second])
+    assert len(journey.store.get(id).parsed) == 2
+    assert journey.head_document(id)["schema_version"] == 1, "the version is in the record"
+
+
+@one_face
 def test_C13_the_message_that_breaks_a_rule_is_named(journey: Journey) -> None:
     turn: list[JSON] = [{"role": "assistant", "content": str(number)} for number in range(7)]
     id = journey.new(PLAIN)
