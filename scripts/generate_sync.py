@@ -35,6 +35,7 @@ WORDS = {
     "AsyncResources": "Resources",
     "AsyncAnalytics": "Analytics",
     "AsyncUserResources": "UserResources",
+    "AsyncUserAnalytics": "UserAnalytics",
     "AsyncBackend": "Backend",
     "AsyncConnection": "Connection",
     "AsyncWatch": "Watch",

@@ -10,10 +10,11 @@ from convostore.schemas.conversations import Conversation, ConversationDelta, Co
 from convostore.schemas.entries import Entry, Page
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.json_values import JSON
+from convostore.schemas.periods import By
 from convostore.schemas.resources import Resource
 from convostore.schemas.transcript import Transcript
 from convostore.store.parameters import UNSET, Unset
-from convostore.store.results import Appended, ConversationHead, Deleted, Queued, Rewritten, Saved
+from convostore.store.results import Appended, ConversationHead, Deleted, Queued, Rewritten, Saved, UsageRow
 from convostore.store.synchronous._watching import Watch
 from convostore.store.timeline import Revision
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from convostore.store.synchronous.store import ConversationStore
 
-__all__ = ["UserResources", "UserStore"]
+__all__ = ["UserAnalytics", "UserResources", "UserStore"]
 
 
 class UserResources:
@@ -45,6 +46,29 @@ class UserResources:
         return self.__store.resources.get(id, user=self.__user, conversation=conversation)
 
 
+class UserAnalytics:
+    """One user's figures."""
+
+    def __init__(self, store: ConversationStore, user: str) -> None:
+        self.__store = store
+        self.__user = user
+
+    def usage(
+        self,
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        by: By | str = By.DAY,
+        tz: str = "UTC",
+        label: str | None = None,
+        model: str | None = None,
+    ) -> list[UsageRow]:
+        """As :meth:`Analytics.usage`."""
+        return self.__store.analytics.usage(
+            user=self.__user, since=since, until=until, by=by, tz=tz, label=label, model=model
+        )
+
+
 class UserStore:
     """The store for one user: the calls of :class:`ConversationStore` without their ``user`` parameter.
 
@@ -65,6 +89,11 @@ class UserStore:
     def resources(self) -> UserResources:
         """The user's resources."""
         return UserResources(self.__store, self.__user)
+
+    @property
+    def analytics(self) -> UserAnalytics:
+        """The user's figures."""
+        return UserAnalytics(self.__store, self.__user)
 
     def _own(self, conversation: Conversation) -> Conversation:
         if not isinstance(conversation, Conversation):

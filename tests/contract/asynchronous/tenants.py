@@ -16,9 +16,10 @@ from convostore.schemas.conversations import Conversation, ConversationStatus
 from convostore.schemas.entries import Page
 from convostore.schemas.resources import Resource
 from convostore.schemas.transcript import Transcript
+from convostore.store.asynchronous.analytics import AsyncAnalytics
 from convostore.store.asynchronous.resources import AsyncResources
 from convostore.store.asynchronous.store import AsyncConversationStore
-from convostore.store.asynchronous.users import AsyncUserResources, AsyncUserStore
+from convostore.store.asynchronous.users import AsyncUserAnalytics, AsyncUserResources, AsyncUserStore
 from convostore.store.results import CheckReport, Collected, Deleted
 from support.command_log import CommandLog, Sent
 
@@ -34,6 +35,7 @@ WITHOUT_USER = {
     "for_user": "gives the user's view",
     "setup": "is about the database",
     "create": "the record says whose it is",
+    "saved_sessions": "its calls take a user, and are tried in test_session_exchange",
 }
 """Public calls of the store that take no user, and why."""
 
@@ -212,6 +214,7 @@ ATTEMPTS: dict[str, Attempt] = {
         "resources.add_all", lambda s: {"resources": [Resource(id=s.resource, name="mine")]}
     ),
     "resources.collect": Attempt("resources.collect", lambda s: {}),
+    "analytics.usage": Attempt("analytics.usage", lambda s: {"by": "month"}),
 }
 """At least one attempt for each public call that takes a user."""
 
@@ -226,8 +229,11 @@ def takes_user(kind: type, name: str) -> bool:
     return "user" in inspect.signature(getattr(kind, name)).parameters
 
 
-STORE, RESOURCES = AsyncConversationStore, AsyncResources
-VIEW, VIEWED_RESOURCES = AsyncUserStore, AsyncUserResources
+STORE, RESOURCES, ANALYTICS = AsyncConversationStore, AsyncResources, AsyncAnalytics
+PARTS: dict[str, type] = {"resources": RESOURCES, "analytics": ANALYTICS}
+"""Properties of the store that lead to more calls."""
+
+VIEW, VIEWED_RESOURCES, VIEWED_ANALYTICS = AsyncUserStore, AsyncUserResources, AsyncUserAnalytics
 
 
 def is_empty(result: Any) -> bool:

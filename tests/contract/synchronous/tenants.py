@@ -18,9 +18,10 @@ from convostore.schemas.entries import Page
 from convostore.schemas.resources import Resource
 from convostore.schemas.transcript import Transcript
 from convostore.store.results import CheckReport, Collected, Deleted
+from convostore.store.synchronous.analytics import Analytics
 from convostore.store.synchronous.resources import Resources
 from convostore.store.synchronous.store import ConversationStore
-from convostore.store.synchronous.users import UserResources, UserStore
+from convostore.store.synchronous.users import UserAnalytics, UserResources, UserStore
 from support.command_log import CommandLog, Sent
 
 SECRET = "the secret word is rhubarb"
@@ -35,6 +36,7 @@ WITHOUT_USER = {
     "for_user": "gives the user's view",
     "setup": "is about the database",
     "create": "the record says whose it is",
+    "saved_sessions": "its calls take a user, and are tried in test_session_exchange",
 }
 """Public calls of the store that take no user, and why."""
 
@@ -213,6 +215,7 @@ ATTEMPTS: dict[str, Attempt] = {
         "resources.add_all", lambda s: {"resources": [Resource(id=s.resource, name="mine")]}
     ),
     "resources.collect": Attempt("resources.collect", lambda s: {}),
+    "analytics.usage": Attempt("analytics.usage", lambda s: {"by": "month"}),
 }
 """At least one attempt for each public call that takes a user."""
 
@@ -227,8 +230,11 @@ def takes_user(kind: type, name: str) -> bool:
     return "user" in inspect.signature(getattr(kind, name)).parameters
 
 
-STORE, RESOURCES = ConversationStore, Resources
-VIEW, VIEWED_RESOURCES = UserStore, UserResources
+STORE, RESOURCES, ANALYTICS = ConversationStore, Resources, Analytics
+PARTS: dict[str, type] = {"resources": RESOURCES, "analytics": ANALYTICS}
+"""Properties of the store that lead to more calls."""
+
+VIEW, VIEWED_RESOURCES, VIEWED_ANALYTICS = UserStore, UserResources, UserAnalytics
 
 
 def is_empty(result: Any) -> bool:
