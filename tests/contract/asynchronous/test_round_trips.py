@@ -190,7 +190,7 @@ TABLE: dict[str, Row] = {
     "messages, recent ones before one": Row(
         1, long, lambda t, c: t.store.messages(c.id, limit=10, before=195)
     ),
-    "entries": Row(2, long, lambda t, c: drained(t.store.entries(c.id))),
+    "entries": Row(3, long, lambda t, c: drained(t.store.entries(c.id))),
     "find": Row(1, short, lambda t, c: t.store.find(user=t.user, status="submitted")),
     "count": Row(1, short, lambda t, c: t.store.count(user=t.user)),
     "scan": Row(2, short, lambda t, c: drained(t.store.scan(user=t.user))),
@@ -210,7 +210,7 @@ TABLE: dict[str, Row] = {
     "continue_from, a record, ids of the caller": Row(2, short, lambda t, c: t.numbered.continue_from(c)),
     "continue_from, an id": Row(4, short, lambda t, c: t.store.continue_from(c.id, key="k")),
     "delete": Row(9, short, lambda t, c: t.store.delete(c.id)),
-    "delete, with segments": Row(9, long, lambda t, c: t.store.delete(c.id)),
+    "delete, with segments": Row(10, long, lambda t, c: t.store.delete(c.id)),
     "delete, nothing there": Row(2, nothing, lambda t, _: t.store.delete(987_654_321)),
     "delete_expired, nothing": Row(1, short, lambda t, c: t.store.delete_expired(1, user=t.user)),
     "delete_expired, one": Row(10, old, lambda t, c: t.store.delete_expired(10**8, user=t.user)),
