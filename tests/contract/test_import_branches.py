@@ -328,3 +328,13 @@ def test_zip_that_is_broken_or_holds_no_conversations_is_refused(
 ) -> None:
     with pytest.raises(ImportFormatError, match="zip file"):
         store.import_conversations(broken, user="alice")
+
+
+def test_file_in_a_zip_that_cannot_be_read_keeps_no_other_out(store: ConversationStore) -> None:
+    members = {"conversations-0.json": b"nonsense", "conversations-1.json": data([chatgpt()])}
+
+    report = store.import_conversations(zipped(**members), user="alice")
+
+    assert report.imported == 4
+    assert report.error is not None and "conversations-0.json" in report.error
+    assert not report
