@@ -52,8 +52,8 @@ class ImportReport:
 
     ``read`` = ``imported`` + ``updated`` + ``unchanged`` + ``skipped`` + ``failed``; ``renumbered`` counts
     those of ``imported`` that got another id. A branch is stored as a conversation and counts as one,
-    ``branches`` says how many of ``read`` are branches. ``messages`` are those of what was taken, each once: a
-    branch, or a conversation that goes on from another one, counts what it has of its own.
+    ``branches`` says how many of ``read`` are branches. ``messages`` are those of what was taken, each once:
+    a branch, or a conversation that goes on from another one, counts what it has of its own.
     ``error`` says why the reading ended before the input did; None when all of it was read. Of many problems
     and notes the first are kept, ``more_problems`` counts the others.
     """
