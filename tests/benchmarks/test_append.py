@@ -38,6 +38,7 @@ def test_append_of_one_message(bench: Bench, size: int, figures: Figures) -> Non
             "durable": lambda n: bench.durable.insert_one({"c": id, "n": -1 - n, **messages[n]}),
         },
         rounds,
+        in_a_row=10,
     )
     assert bench.store.head(id).message_count == STEADY + bench.bare.count_documents({"n": {"$gte": 0}})
     append, bare, durable = taken["append"], taken["bare"], taken["durable"]
@@ -76,6 +77,7 @@ def test_append_costs_the_same_at_any_length(bench: Bench, figures: Figures) -> 
             for name, id in ids.items()
         },
         rounds,
+        in_a_row=10,
     )
     short, longer = taken["short"], taken["long"]
     assert bench.store.head(ids["long"]).message_count > long + rounds
