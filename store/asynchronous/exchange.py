@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from typing import IO, Any, TypeVar
 
@@ -11,7 +12,6 @@ from convostore.schemas.formats import (
     FORMATS,
     ByteInput,
     Format,
-    Item,
     ReadOptions,
     Refused,
     canonical,
@@ -21,6 +21,7 @@ from convostore.schemas.formats.canonical import ChangesLine, ConversationLine, 
 from convostore.schemas.formats.canonical_reader import read_canonical
 from convostore.store import faults
 from convostore.store.archives import ZIP_SIGN, Archive
+from convostore.store.asynchronous._attaching import FindBytes
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._exporting import Exporter
 from convostore.store.asynchronous._importing import Importer
@@ -62,48 +63,73 @@ async def import_conversations(
     if branches not in _BRANCHES:
         raise QueryError("branches", f"{branches!a:.60} is none of {', '.join(_BRANCHES)}")
     stream = ByteInput(_chunks(source))
-    archive = Archive(stream) if stream.peek(len(ZIP_SIGN)) == ZIP_SIGN else None
-    try:
-        parts = [("", stream)] if archive is None else _members(archive)
-        report = ImportReport(format, dry_run)
-        importer = Importer(
+    report = ImportReport(format, dry_run)
+
+    def importer(find_bytes: FindBytes | None = None) -> Importer:
+        return Importer(
             backend,
             ids,
             report,
             user=options.user,
             into=into,
             branches=branches,
-            find_bytes=None if archive is None else archive.find,
+            find_bytes=find_bytes,
             on_progress=on_progress,
         )
-        with faults.translated("import"):
-            for number, (name, part) in enumerate(parts):
-                try:
-                    found = _format(format) if format != "auto" else detect(part)
-                except ImportFormatError as error:
-                    if archive is None or len(archive.conversations) == 1:
-                        raise
-                    report.error = report.error or f"{name}: {error}"
-                    continue
-                if options.user is None and not found.names_user:
-                    reason = f"the {found.name} format names no user; say whose they are"
-                    raise InvalidRecordError("user", reason)
-                report.format = found.name if not number else report.format
-                if found.read is None and archive is None:
-                    restorer = Restorer(backend, ids, report, user=options.user, on_progress=on_progress)
-                    await _restore(restorer, part, report)
-                    return report
-                if found.read is None:
-                    raise ImportFormatError(f"{name}: files of {found.name} are not read from a zip file")
-                for item in _until_broken(found.read(part, _inside(options, name)), report):
-                    await importer.take(_named(item, name))
-            for name, reason in () if archive is None else archive.refused:
-                report.add("failed", name, reason)
-            await importer.finish()
+
+    if stream.peek(len(ZIP_SIGN)) == ZIP_SIGN:
+        with closing(Archive(stream)) as archive, faults.translated("import"):
+            await _import_archive(archive, importer(archive.find), report, format, options)
         return report
-    finally:
-        if archive is not None:
-            archive.close()
+    found = _known(format, stream, options)
+    report.format = found.name
+    with faults.translated("import"):
+        if found.read is None:
+            restorer = Restorer(backend, ids, report, user=options.user, on_progress=on_progress)
+            await _restore(restorer, stream, report)
+        else:
+            taking = importer()
+            for item in _until_broken(found.read(stream, options), report):
+                await taking.take(item)
+            await taking.finish()
+    return report
+
+
+def _known(format: str, stream: ByteInput, options: ReadOptions) -> Format:
+    """The format named or found.
+
+    Raises:
+        ImportFormatError: the content has none that is known.
+        InvalidRecordError: it names no user and none is given.
+
+    """
+    found = _format(format) if format != "auto" else detect(stream)
+    if options.user is None and not found.names_user:
+        raise InvalidRecordError("user", f"the {found.name} format names no user; say whose they are")
+    return found
+
+
+async def _import_archive(
+    archive: Archive, importer: Importer, report: ImportReport, format: str, options: ReadOptions
+) -> None:
+    """Import each file of conversations; one that cannot be read does not keep the others out."""
+    for name in archive.conversations:
+        stream = ByteInput(archive.chunks(name))
+        inside = replace(options, file=f"{options.file}/{name}" if options.file else name)
+        try:
+            found = _known(format, stream, options)
+            report.format = found.name
+            if found.read is None:
+                raise ImportFormatError(f"files of the {found.name} format are not read from a zip file")
+            for item in _until_broken(found.read(stream, inside), report):
+                await importer.take(replace(item, position=f"{name}: {item.position}"))
+        except ImportFormatError as error:
+            if len(archive.conversations) == 1:
+                raise
+            report.error = report.error or f"{name}: {error}"
+    for name, reason in archive.refused:
+        report.add("failed", name, reason)
+    await importer.finish()
 
 
 async def _restore(restorer: Restorer, stream: ByteInput, report: ImportReport) -> None:
@@ -114,20 +140,6 @@ async def _restore(restorer: Restorer, stream: ByteInput, report: ImportReport) 
         for position, line in group:
             await restorer.take(position, line)
     await restorer.finish()
-
-
-def _members(archive: Archive) -> Iterator[tuple[str, ByteInput]]:
-    for name in archive.conversations:
-        yield name, ByteInput(archive.chunks(name))
-
-
-def _inside(options: ReadOptions, name: str) -> ReadOptions:
-    """The options for a member of a zip file; without a name for the input itself."""
-    return replace(options, file=f"{options.file or ''}/{name}".lstrip("/")) if name else options
-
-
-def _named(item: Item, name: str) -> Item:
-    return replace(item, position=f"{name}: {item.position}") if name else item
 
 
 def _groups(lines: Iterator[tuple[int, Line | Refused]]) -> Iterator[list[tuple[int, Line | Refused]]]:

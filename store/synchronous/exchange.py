@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from typing import IO, Any, TypeVar
 
@@ -12,7 +13,6 @@ from convostore.schemas.formats import (
     FORMATS,
     ByteInput,
     Format,
-    Item,
     ReadOptions,
     Refused,
     canonical,
@@ -24,6 +24,7 @@ from convostore.store import faults
 from convostore.store.archives import ZIP_SIGN, Archive
 from convostore.store.exchanging import ExportReport, ImportReport
 from convostore.store.finding import Wanted
+from convostore.store.synchronous._attaching import FindBytes
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._exporting import Exporter
 from convostore.store.synchronous._importing import Importer
@@ -63,48 +64,73 @@ def import_conversations(
     if branches not in _BRANCHES:
         raise QueryError("branches", f"{branches!a:.60} is none of {', '.join(_BRANCHES)}")
     stream = ByteInput(_chunks(source))
-    archive = Archive(stream) if stream.peek(len(ZIP_SIGN)) == ZIP_SIGN else None
-    try:
-        parts = [("", stream)] if archive is None else _members(archive)
-        report = ImportReport(format, dry_run)
-        importer = Importer(
+    report = ImportReport(format, dry_run)
+
+    def importer(find_bytes: FindBytes | None = None) -> Importer:
+        return Importer(
             backend,
             ids,
             report,
             user=options.user,
             into=into,
             branches=branches,
-            find_bytes=None if archive is None else archive.find,
+            find_bytes=find_bytes,
             on_progress=on_progress,
         )
-        with faults.translated("import"):
-            for number, (name, part) in enumerate(parts):
-                try:
-                    found = _format(format) if format != "auto" else detect(part)
-                except ImportFormatError as error:
-                    if archive is None or len(archive.conversations) == 1:
-                        raise
-                    report.error = report.error or f"{name}: {error}"
-                    continue
-                if options.user is None and not found.names_user:
-                    reason = f"the {found.name} format names no user; say whose they are"
-                    raise InvalidRecordError("user", reason)
-                report.format = found.name if not number else report.format
-                if found.read is None and archive is None:
-                    restorer = Restorer(backend, ids, report, user=options.user, on_progress=on_progress)
-                    _restore(restorer, part, report)
-                    return report
-                if found.read is None:
-                    raise ImportFormatError(f"{name}: files of {found.name} are not read from a zip file")
-                for item in _until_broken(found.read(part, _inside(options, name)), report):
-                    importer.take(_named(item, name))
-            for name, reason in () if archive is None else archive.refused:
-                report.add("failed", name, reason)
-            importer.finish()
+
+    if stream.peek(len(ZIP_SIGN)) == ZIP_SIGN:
+        with closing(Archive(stream)) as archive, faults.translated("import"):
+            _import_archive(archive, importer(archive.find), report, format, options)
         return report
-    finally:
-        if archive is not None:
-            archive.close()
+    found = _known(format, stream, options)
+    report.format = found.name
+    with faults.translated("import"):
+        if found.read is None:
+            restorer = Restorer(backend, ids, report, user=options.user, on_progress=on_progress)
+            _restore(restorer, stream, report)
+        else:
+            taking = importer()
+            for item in _until_broken(found.read(stream, options), report):
+                taking.take(item)
+            taking.finish()
+    return report
+
+
+def _known(format: str, stream: ByteInput, options: ReadOptions) -> Format:
+    """The format named or found.
+
+    Raises:
+        ImportFormatError: the content has none that is known.
+        InvalidRecordError: it names no user and none is given.
+
+    """
+    found = _format(format) if format != "auto" else detect(stream)
+    if options.user is None and not found.names_user:
+        raise InvalidRecordError("user", f"the {found.name} format names no user; say whose they are")
+    return found
+
+
+def _import_archive(
+    archive: Archive, importer: Importer, report: ImportReport, format: str, options: ReadOptions
+) -> None:
+    """Import each file of conversations; one that cannot be read does not keep the others out."""
+    for name in archive.conversations:
+        stream = ByteInput(archive.chunks(name))
+        inside = replace(options, file=f"{options.file}/{name}" if options.file else name)
+        try:
+            found = _known(format, stream, options)
+            report.format = found.name
+            if found.read is None:
+                raise ImportFormatError(f"files of the {found.name} format are not read from a zip file")
+            for item in _until_broken(found.read(stream, inside), report):
+                importer.take(replace(item, position=f"{name}: {item.position}"))
+        except ImportFormatError as error:
+            if len(archive.conversations) == 1:
+                raise
+            report.error = report.error or f"{name}: {error}"
+    for name, reason in archive.refused:
+        report.add("failed", name, reason)
+    importer.finish()
 
 
 def _restore(restorer: Restorer, stream: ByteInput, report: ImportReport) -> None:
@@ -115,20 +141,6 @@ def _restore(restorer: Restorer, stream: ByteInput, report: ImportReport) -> Non
         for position, line in group:
             restorer.take(position, line)
     restorer.finish()
-
-
-def _members(archive: Archive) -> Iterator[tuple[str, ByteInput]]:
-    for name in archive.conversations:
-        yield name, ByteInput(archive.chunks(name))
-
-
-def _inside(options: ReadOptions, name: str) -> ReadOptions:
-    """The options for a member of a zip file; without a name for the input itself."""
-    return replace(options, file=f"{options.file or ''}/{name}".lstrip("/")) if name else options
-
-
-def _named(item: Item, name: str) -> Item:
-    return replace(item, position=f"{name}: {item.position}") if name else item
 
 
 def _groups(lines: Iterator[tuple[int, Line | Refused]]) -> Iterator[list[tuple[int, Line | Refused]]]:
