@@ -115,7 +115,7 @@ def test_K01_operators_and_schemas_as_data(journey: Journey) -> None:
 
 
 def test_K02_what_drivers_take_for_a_reference(journey: Journey) -> None:
-    for value in REFERENCES:
+    for value in (REFERENCES, *REFERENCES[:4]):
         everywhere(journey, value)
     journey.keeps(*REFERENCES)
 
@@ -140,7 +140,7 @@ def test_K04_NUL_in_keys(journey: Journey) -> None:
 
 
 def test_K07_operator_arguments_as_data(journey: Journey) -> None:
-    for value in OPERATORS:
+    for value in (OPERATORS, *OPERATORS[:4]):
         everywhere(journey, value)
     journey.keeps(*OPERATORS)
     id = journey.new(PLAIN)

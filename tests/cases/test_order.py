@@ -43,11 +43,11 @@ def test_J01_every_message_once_in_both_directions(journey: Journey, clock: Cloc
         store.append(id, message)
     store.append(id, numbered(50)[24:])
     assert len(journey.head_document(id)["segments"]) > 1
-    for limit in (1, 2, 3, 7, 10, 49, 50, 51, 5000):
+    for limit in (1, 7, 10, 49, 50, 51):
         assert pages_back(journey, id, limit) == list(range(50))
         assert pages_on(journey, id, limit) == list(range(1, 50))
     assert {entry.made for entry in store.entries(id)} == {clock.now}
-    for place in range(50):
+    for place in range(0, 50, 3):
         before, after = store.messages(id, limit=3, before=place), store.messages(id, limit=3, after=place)
         assert [entry.id for entry in before] == list(range(max(0, place - 3), place))
         assert [entry.id for entry in after] == list(range(place + 1, min(50, place + 4)))

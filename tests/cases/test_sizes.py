@@ -36,6 +36,7 @@ def nested(levels: int, leaf: JSON = "leaf", *, lists: bool = False) -> JSON:
     return value
 
 
+@one_face
 def test_S01_no_ceiling_for_one_conversation(
     journey: Journey, face: Face, databases: tuple[str, str]
 ) -> None:
@@ -198,6 +199,7 @@ def test_S04_the_bad_message_of_a_batch_is_named(journey: Journey, count: int, b
         assert refused.value.path.startswith(f"messages[{place}].content")
 
 
+@one_face
 @pytest.mark.parametrize("count", [199, 200, 201, 255, 256, 257, 4095, 4096, 4097])
 def test_S07_batches_at_every_bound_are_dense(
     journey: Journey, face: Face, databases: tuple[str, str], count: int
@@ -237,15 +239,16 @@ def test_S07_change_records_never_fill_the_document(
     journey: Journey, face: Face, databases: tuple[str, str]
 ) -> None:
     store, id = face.open(databases[0]), journey.new(PLAIN)
-    for number in range(180):
+    for number in range(160):
         store.edit(id, 0, text(15 * KIB + number))
     document = journey.head_document(id)
     assert sum(len(str(record)) for record in document["log"]) < 3 * MIB
     assert document["log_start"] > 0
-    assert len(store.history(id)) == 181
+    assert len(store.history(id)) == 161
     assert store.as_of(id, 2).entries()[0].message == text(15 * KIB)
 
 
+@one_face
 def test_S09_no_command_builds_the_conversation_on_the_server(
     journey: Journey, face: Face, replica_set: Server, databases: tuple[str, str]
 ) -> None:
@@ -266,12 +269,10 @@ def test_S09_no_command_builds_the_conversation_on_the_server(
 @one_face
 @pytest.mark.parametrize("lists", [True, False])
 def test_S10_every_depth_is_kept_or_refused(journey: Journey, lists: bool) -> None:
-    kept = [
-        nested(levels, lists=lists) for levels in (98, 99, 100, 101, 102, 174, 180, 181, 400, MAX_DEPTH - 1)
-    ]
+    kept = [nested(levels, lists=lists) for levels in (99, 100, 101, 180, 181, MAX_DEPTH - 1)]
     journey.keeps(*({"role": "tool", "content": value} for value in kept))
     journey.keeps_extra(kept[:-1])
-    for levels in (MAX_DEPTH, MAX_DEPTH + 1, 990, 1500, 5000, 100_000):
+    for levels in (MAX_DEPTH, 990, 100_000):
         journey.refuses({"role": "tool", "content": nested(levels, lists=lists)}, ".content")
         journey.refuses_extra(nested(levels + 1, lists=lists))
     resource = Resource(name="deep", metadata={"deep": nested(MAX_DEPTH - 4)})

@@ -39,9 +39,13 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def test_E01_no_date_is_guessed(journey: Journey) -> None:
-    for value in DATES:
+    for value in DATES[:2]:
         journey.refuses({"role": "user", "created_at": value}, ".created_at")
         journey.refuses_extra({"at": [value]}, ".at[0]")
+    id = journey.new(PLAIN)
+    for value in DATES:
+        with pytest.raises(ConvostoreError):
+            journey.store.append(id, {"at": value})
         with pytest.raises(ValueError):
             Conversation(user=journey.user, updated_at=value)
         for name in ("since", "until"):
