@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Barrier, Event
 from typing import Any
 
@@ -22,11 +23,23 @@ pytestmark = pytest.mark.fault
 WRITERS, EACH = 16, 100
 
 
+@contextmanager
+def opened(uri: str, database: str) -> Iterator[ConversationStore]:
+    with MongoClient[dict[str, Any]](uri) as client:
+        store = ConversationStore(client[database])
+        store.setup()
+        yield store
+
+
 @pytest.fixture
 def store(server: Server, database_name: str) -> Iterator[ConversationStore]:
-    with MongoClient[dict[str, Any]](server.uri()) as client:
-        store = ConversationStore(client[database_name])
-        store.setup()
+    with opened(server.uri(), database_name) as store:
+        yield store
+
+
+@pytest.fixture
+def on_a_set(replica_set: Server, database_name: str) -> Iterator[ConversationStore]:
+    with opened(replica_set.uri(), database_name) as store:
         yield store
 
 
@@ -59,7 +72,8 @@ def check_writers(store: ConversationStore, id: int, told: list[list[int]], each
     assert not store.check().findings
 
 
-def test_sixteen_threads_append_in_a_dense_order(store: ConversationStore) -> None:
+def test_sixteen_threads_append_in_a_dense_order(on_a_set: ConversationStore) -> None:
+    store = on_a_set
     id = store.create(Conversation(user="alice")).id
 
     def write(number: int) -> list[int]:
@@ -86,10 +100,11 @@ def test_sixteen_threads_with_records_in_hand_append_in_a_dense_order(store: Con
 
 
 async def test_sixteen_tasks_append_in_a_dense_order(
-    server: Server, store: ConversationStore, database_name: str
+    replica_set: Server, on_a_set: ConversationStore, database_name: str
 ) -> None:
+    store = on_a_set
     id = store.create(Conversation(user="alice")).id
-    async with AsyncMongoClient[dict[str, Any]](server.uri()) as client:
+    async with AsyncMongoClient[dict[str, Any]](replica_set.uri()) as client:
         waiting = AsyncConversationStore(client[database_name])
 
         async def write(number: int) -> list[int]:

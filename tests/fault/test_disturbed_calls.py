@@ -24,6 +24,7 @@ from support.scale import SCALE
 
 pytestmark = pytest.mark.fault
 
+LOST = Failure.LOST
 BEFORE, NOW = 1_790_848_800_000, 1_790_848_900_000
 PLACES = [("sync", "replica_set"), ("async", "standalone")]
 if SCALE >= 1:
@@ -42,6 +43,7 @@ class Bench:
     finish: Run
     quiet: ConversationStore
     clock: list[int]
+    turn: int
     runs: int = 0
 
     def outcome(self, call: Call) -> tuple[Any, Subject]:
@@ -72,7 +74,7 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
         quiet.setup()
         connect = blocking if face == "sync" else waiting
         with connect(disturber, database, options) as (store, finish):
-            yield Bench(disturber, store, finish, quiet, clock)
+            yield Bench(disturber, store, finish, quiet, clock, PLACES.index(request.param))
         client.drop_database(database)
 
 
@@ -142,13 +144,17 @@ def waiting(disturber: Disturber, database: str, options: dict[str, Any]) -> Ite
         loop.close()
 
 
-def failures(commands: list[str]) -> Iterator[tuple[Failure, int, int]]:
-    """Every failure of every command, one to three times in a row; at a small scale once of the three."""
+def failures(commands: list[str], turn: int) -> Iterator[tuple[Failure, int, int]]:
+    """Every failure of every command, one to three times in a row.
+
+    At a small scale each command loses its reply and meets one of the other failures, in turn.
+    """
     for at, command in enumerate(commands):
-        for place, failure in enumerate(Failure):
-            if failure.concerns(command):
-                for times in (1, 2, 3) if SCALE >= 1 else ((at + place) % 3 + 1,):
-                    yield failure, at, times
+        others = [failure for failure in Failure if failure is not LOST and failure.concerns(command)]
+        chosen = [LOST, *others] if SCALE >= 1 else [LOST, others[(at + turn) % len(others)]]
+        for place, failure in enumerate(chosen):
+            for times in (1, 2, 3) if SCALE >= 1 else ((at + turn + place) % 3 + 1,):
+                yield failure, at, times
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -159,7 +165,7 @@ def test_a_disturbed_call_stores_and_tells_what_an_undisturbed_one_does(name: st
     commands = bench.disturber.log.names
     wanted = look(bench, told, subject)
     assert commands and not wanted["broken"]
-    for failure, at, times in failures(commands):
+    for failure, at, times in failures(commands, list(CALLS).index(name) + bench.turn):
         with bench.disturber.failing(failure, at, times):
             told, subject = bench.outcome(call)
         found = look(bench, told, subject)

@@ -30,10 +30,10 @@ BOUNDS = Bounds(
     bulk_count=8,
     merge_width=2,
     segment_count=12,
-    log_soft=8,
-    log_keep=4,
+    log_soft=4,
+    log_keep=2,
 )
-STEPS = 200
+STEPS = 140
 ACTORS = 7
 INLINE = 200
 """Bytes of a message above which it lies apart, and of removed messages above which they do."""

@@ -44,10 +44,10 @@ class Attackers:
     def works(self, *, with_deletes: bool) -> dict[Work, int]:
         """What actors may do, with how often one does."""
         works: dict[Work, int] = {
-            self.append: 8,
+            self.append: 7,
             self.append_many: 2,
-            self.append_under_key: 3,
-            self.append_under_keys: 2,
+            self.append_under_key: 4,
+            self.append_under_keys: 3,
             self.edit: 7,
             self.save: 5,
             self.hold: 4,
@@ -73,13 +73,13 @@ class Attackers:
 
     async def append_under_key(self) -> None:
         """One of few keys, so that others use the same: with the same content, as a retry has."""
-        key = f"key {self.dice.randint(1, 6)}"
+        key = f"key {self.dice.randint(1, 4)}"
         tokens = self._keyed.setdefault(key, self._tokens(self.dice.randint(1, 3)))
         await self._append(Operation("append", tokens), key=key)
 
     async def append_under_keys(self) -> None:
         """A window of a stream of messages, each under its own key: it overlaps what others send."""
-        first = self.dice.randint(1, 8)
+        first = self.dice.randint(1, 6)
         keys = [f"message {number}" for number in range(first, first + self.dice.randint(1, 5))]
         tokens = tuple(self._keyed.setdefault(key, self._tokens(1))[0] for key in keys)
         await self._append(Operation("append", tokens), keys=keys)
