@@ -7,10 +7,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from convostore.schemas.conversations import Conversation
 from convostore.store import ConversationStore
 from support.measuring import Figure, Figures, interleaved, message
 from support.scale import scaled
@@ -83,26 +83,62 @@ def test_export(replica_bench: Bench, figures: Figures) -> None:
         )
 
 
-@pytest.mark.parametrize("shape", ["many", "one long"])
-def test_memory(replica_set: Server, database_name: str, shape: str, figures: Figures) -> None:
-    """Resident memory at its highest, in a process that only imports, and in one that only exports."""
-    count = scaled(40_000, at_least=400)
-    conversations, messages = (count, MESSAGES) if shape == "many" else (1, count * MESSAGES)
-    for step in ("import", "export"):
-        program = Path(__file__).with_name("exchange_in_a_process.py")
-        command = [sys.executable, str(program), replica_set.uri(database_name), step]
-        done = subprocess.run(
-            [*command, str(conversations), str(messages)], capture_output=True, text=True, check=True
-        )
-        said: dict[str, Any] = json.loads(done.stdout)
-        assert said["messages"] == count * MESSAGES
-        figures.add(
-            Figure(
-                f"memory of the {step} of {count * MESSAGES:,} messages, {shape}",
-                "replica set",
-                said["peak"] / 2**20,
-                "MiB",
-                at_most=200,
-                detail=f"{said['bytes'] / 2**20:.0f} MiB of data, {said['before'] / 2**20:.0f} MiB before",
+def write_lines(file: Path, count: int) -> None:
+    """So many different conversations, a line each."""
+    with file.open("w") as target:
+        for number in range(count):
+            messages = [message(number * MESSAGES + place, 500) for place in range(MESSAGES)]
+            target.write(json.dumps({"id": f"run-{number}", "messages": messages}) + "\n")
+
+
+def append_all(store: ConversationStore, count: int) -> None:
+    """One conversation of so many messages."""
+    id = store.create(Conversation(user="bench")).id
+    for first in range(0, count, 1000):
+        store.append(id, [message(number, 500) for number in range(first, min(first + 1000, count))])
+
+
+@pytest.mark.parametrize("shape", ["many conversations", "one conversation"])
+def test_memory(
+    replica_bench: Bench,
+    replica_set: Server,
+    database_name: str,
+    tmp_path: Path,
+    shape: str,
+    figures: Figures,
+) -> None:
+    """Resident memory at its highest, each step in a process of its own.
+
+    One long conversation is read from Convostore's own format, line by line. Of other formats a conversation
+    is held whole.
+    """
+    count = scaled(400_000, at_least=4000)
+    file, again = tmp_path / "in.jsonl", f"{database_name}_again"
+    uri = replica_set.uri(database_name)
+    steps = [("import of OpenAI chat", uri), ("export", uri), ("import of that", replica_set.uri(again))]
+    if shape == "one conversation":
+        append_all(replica_bench.store, count)
+        del steps[0]
+    else:
+        write_lines(file, count // MESSAGES)
+    program = Path(__file__).with_name("exchange_in_a_process.py")
+    try:
+        for name, target in steps:
+            command = [sys.executable, str(program), target, name.split()[0], str(file)]
+            done = subprocess.run(command, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            said = json.loads(done.stdout)
+            assert said["messages"] == count
+            figures.add(
+                Figure(
+                    f"memory: {name}, {shape}, {count:,} messages",
+                    replica_bench.on,
+                    said["peak"] / 2**20,
+                    "MiB",
+                    at_most=200,
+                    detail=f"{file.stat().st_size / 2**20:.0f} MiB file, "
+                    f"{said['before'] / 2**20:.0f} MiB before",
+                )
             )
-        )
+    finally:
+        replica_bench.database.client.drop_database(again)
