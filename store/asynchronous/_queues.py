@@ -51,7 +51,8 @@ async def take(backend: AsyncBackend, owner: Mapping[str, Any], key: Key | None,
     receipt = uuid.uuid4().hex
     for attempt in backend.attempts():
         now = backend.now()
-        query, update = queues.take(owner, call, receipt, now, lease_ms)
+        # Noted, so that a late original of this very call meets its receipt.
+        query, update = with_key(*queues.take(owner, call, receipt, now, lease_ms), receipt)
         try:
             head = await backend.modify("conversations", query, update, WITHOUT_LISTS, comment="take")
             if head is not None:
@@ -68,6 +69,8 @@ async def take(backend: AsyncBackend, owner: Mapping[str, Any], key: Key | None,
             else:
                 query, update = queues.put_back(owner, head)
                 await backend.modify("conversations", query, update, {"_id": 1}, comment="take")
+            if find_recent(head, receipt) is not None:
+                receipt = uuid.uuid4().hex  # what it was given for has lapsed meanwhile
         except Unclear:
             if backend.is_last(attempt):
                 raise
