@@ -99,7 +99,7 @@ def renew(
     for name, value in settled.items():
         record.__dict__[name] = ConversationStatus(value) if name == "status" else value
     kept = {name: value for name, value in head.items() if name not in ("messages", "log", "recent")}
-    queues = tuple(_texts(record, name) for name in QUEUES)
+    queues = baseline(record).queues
     set_baseline(record, Baseline(kept, entries, snapshot.with_members(settled), queues))
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from bson.objectid import ObjectId
 
-from convostore.schemas.conversations import Conversation
+from convostore.schemas.conversations import Conversation, ConversationStatus
+from convostore.schemas.diff import LISTS, SCALARS, Changes, Snapshot, diff
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.json_values import JSON, images, same_json
 from convostore.schemas.resources import Resource
-from convostore.schemas.usage import COUNTERS, Usage
+from convostore.schemas.usage import COUNTERS, Usage, checked_counters
 from convostore.store import history, parameters
 from convostore.store.appending import Append
 from convostore.store.baselines import Baseline, baseline
@@ -20,7 +22,14 @@ from convostore.store.heads import encode_attachment
 from convostore.store.limits import check_attachments
 from convostore.store.runs import NewEntry, encode_entries
 
-__all__ = ["append_request", "attachments", "check_unchanged_messages", "given_usage"]
+__all__ = [
+    "append_request",
+    "attachments",
+    "check_members",
+    "check_unchanged_messages",
+    "given_usage",
+    "unsaved_members",
+]
 
 UsageErrors = Literal["raise", "report"]
 
@@ -37,12 +46,12 @@ def given_usage(value: Any, errors: UsageErrors) -> tuple[dict[str, int], tuple[
     if value is None:
         return {}, ()
     try:
-        usage = Usage.checked(value)
+        counters = checked_counters(value)
     except InvalidRecordError as error:
         if errors == "raise":
             raise
         return {}, (str(error),)
-    return {name: getattr(usage, name) for name in COUNTERS if getattr(usage, name)}, ()
+    return {name: counters[name] for name in COUNTERS if counters.get(name)}, ()
 
 
 def append_request(
@@ -130,14 +139,54 @@ def attachments(name: str, given: Any) -> tuple[NewEntry, ...]:
     return tuple(encode_attachment(item.to_json(), f"{name}[{place}]") for place, item in enumerate(listed))
 
 
+def check_members(record: Conversation) -> None:
+    """Check the members that a copy may have brought past the model (pydantic's ``model_copy(update=...)``).
+
+    Raises:
+        InvalidRecordError: one is not what it must be.
+
+    """
+    for name in LISTS:
+        held = record.__dict__.get(name)
+        if not isinstance(held, (list, tuple)):
+            raise InvalidRecordError(name, f"must be a list, not {type(held).__name__}")
+    members = {name: record.__dict__.get(name) for name in SCALARS if name != "extra"}
+    checked = Conversation.checked({**members, "user": baseline(record).head["user"]})
+    record.__dict__["status"] = checked.status
+    usage = Usage.checked(record.usage)
+    if not isinstance(record.usage, Usage):
+        record.__dict__["usage"] = usage
+
+
+def unsaved_members(record: Conversation, noted: Baseline, status: ConversationStatus | None) -> Changes:
+    """What a record in hand keeps unsaved over an append that brings ``status``, which is the newer one.
+
+    Raises:
+        InvalidRecordError: a member that is fixed at creation was changed.
+
+    """
+    unsaved = diff(noted.snapshot, Snapshot.of(record, noted.snapshot.lists))
+    later = {"updated_at"}
+    if status is not None:
+        later |= {"status"} if status is ConversationStatus.FAILED else {"status", "failed_reason"}
+    return replace(
+        unsaved,
+        set={name: value for name, value in unsaved.set.items() if name not in later},
+        unset=tuple(name for name in unsaved.unset if name not in later),
+    )
+
+
 def check_unchanged_messages(record: Conversation) -> Baseline:
     """The record's baseline, when its messages are as they were stored.
 
     Raises:
-        InvalidRecordError: they were changed and not saved, or the record was never stored.
+        InvalidRecordError: they were changed and not saved, a member is not what it must be or was fixed at
+            creation, or the record was never stored.
 
     """
     noted = baseline(record)
+    check_members(record)
+    unsaved_members(record, noted, None)
     if images(record.messages) == noted.snapshot.lists["messages"]:
         return noted
     if same_json(noted.snapshot.items("messages"), list[JSON](record.messages)):

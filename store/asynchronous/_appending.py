@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from convostore.schemas.conversations import Conversation, ConversationStatus
-from convostore.schemas.diff import diff
+from convostore.schemas.diff import Changes
 from convostore.schemas.usage import Usage
-from convostore.store import appending
+from convostore.store import appending, requests
 from convostore.store.appending import REPLY, Append, Known
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
@@ -114,7 +114,9 @@ async def bring_up_to_date(
     Without other writers that is known; else it is read.
     """
     noted = baseline(record)
+    unsaved = requests.unsaved_members(record, noted, asked.status)
     alone = outcome.version == noted.version + 1 and outcome.head["version"] == outcome.version
+    alone = alone and outcome.head["lineage"] == noted.head["lineage"]
     alone = alone and outcome.head["next_entry"] == noted.head["next_entry"] + len(asked.entries)
     if alone and not outcome.replayed and asked.took is None and len(asked.parts) == len(asked.entries):
         entries = [numbered(entry.stored, id) for entry, id in zip(asked.entries, outcome.ids, strict=True)]
@@ -123,18 +125,24 @@ async def bring_up_to_date(
         facts = {name: outcome.head[name] for name in REPLY if name in outcome.head}
         head = advanced(noted.head, facts, added=len(entries), size=asked.size)
         snapshot = noted.snapshot.with_items("messages", asked.messages).with_usage(asked.usage)
-        cleared = () if asked.status in (None, ConversationStatus.FAILED) else ("failed_reason",)
-        renew(record, head, [*noted.entries, *entries], snapshot, cleared=cleared)
+        settled = asked.status is not None and outcome.head["status"] == asked.status.value
+        leaves = settled and asked.status is not ConversationStatus.FAILED
+        renew(
+            record, head, [*noted.entries, *entries], snapshot, cleared=("failed_reason",) if leaves else ()
+        )
+        _put_back(record, unsaved)
         return
-    unsaved = diff(noted.snapshot, record)
     adopt(record, await read_record(backend, owner, comment=_CALL))
-    for name in (*unsaved.set, *unsaved.unset):
-        if name != "updated_at":
-            setattr(record, name, unsaved.set.get(name))
+    _put_back(record, unsaved)
     for name, count in unsaved.usage.items():
         setattr(
             record.usage, name, min(getattr(record.usage, name) + count - noted.snapshot.usage[name], U64_MAX)
         )
+
+
+def _put_back(record: Conversation, unsaved: Changes) -> None:
+    for name in (*unsaved.set, *unsaved.unset):
+        setattr(record, name, unsaved.set.get(name))
 
 
 async def _look(backend: AsyncBackend, owner: Mapping[str, Any]) -> Head:

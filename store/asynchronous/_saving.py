@@ -27,6 +27,7 @@ from convostore.store.codec import decode_body, decode_u64
 from convostore.store.faults import Unclear
 from convostore.store.heads import WITHOUT_LISTS, Head, encode_attachment, message_count
 from convostore.store.history import HOUR_MS, Key
+from convostore.store.requests import check_members
 from convostore.store.results import Saved
 from convostore.store.runs import NewEntry, StoredEntry, encode_entries, entries_size, in_place_of, numbered
 from convostore.store.splicing import Splice
@@ -77,6 +78,7 @@ async def save(
 
     """
     noted = baseline(record)
+    check_members(record)
     check_queues(record, noted)
     present = Snapshot.of(record)
     wanted = mine = diff(noted.snapshot, present)
