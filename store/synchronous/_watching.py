@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+import bson
+from bson.errors import BSONError
 from pymongo.errors import OperationFailure
 
 from convostore.schemas.entries import Entry
+from convostore.schemas.errors import QueryError
 from convostore.store import paging
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.results import Change
@@ -27,6 +30,21 @@ __all__ = ["Watch"]
 _NO_STREAMS = frozenset({40573, 40324})
 _AWAIT_MS = 250
 _FIELDS = {"version": 1, "next_entry": 1, "user": 1, "revision": 1}
+_UNKNOWN = 2**62
+_ENDS = frozenset({"drop", "dropDatabase", "rename", "invalidate"})
+_EVENT: dict[str, Any] = {"documentKey": 1, "operationType": 1}
+_PUSHED: dict[str, Any] = {
+    "next": "$updateDescription.updatedFields.next_entry",
+    "pushed": {
+        "$size": {
+            "$filter": {
+                "input": {"$objectToArray": {"$ifNull": ["$updateDescription.updatedFields", {}]}},
+                "cond": {"$regexMatch": {"input": "$$this.k", "regex": r"^messages\.[0-9]+$"}},
+            }
+        }
+    },
+}
+"""What an event says of the entries before it, for conversations that a resumed watch never looked at."""
 
 
 @dataclass(slots=True)
@@ -40,7 +58,8 @@ class Watch:
 
     Use it in a ``with`` statement and iterate; iteration waits for the next change and ends when the watch is
     closed. On a replica set a change stream wakes it; a standalone is looked at every ``poll`` seconds, which
-    for a watch on everything reads the version of every conversation in scope.
+    for a watch on everything reads the version of every conversation in scope. A token can be kept as JSON;
+    a watch on everything that resumes may give entries a second time, which their ids tell.
     """
 
     def __init__(
@@ -55,7 +74,8 @@ class Watch:
         self._backend: Backend
         self._id = id
         self._user = user
-        self._token = resume_after
+        self._token = _checked(resume_after)
+        self._blind = False
         self._poll = poll
         self._stream: Any = None
         self._early: Any = None
@@ -91,12 +111,13 @@ class Watch:
         if self._backend.engine == "mongomock":
             return None
         match = [] if self._id is None else [{"$match": {"documentKey._id": encode_u64(self._id)}}]
-        fields = {"$project": {"documentKey": 1, "operationType": 1}}
-        token = self._token.get("stream") if isinstance(self._token, dict) else None
+        token = None if self._token is None else self._token.get("stream")
+        self._blind = token is not None and self._token is not None and self._token.get("seen") is None
+        fields = {"$project": {**_EVENT, **(_PUSHED if self._blind else {})}}
         try:
             stream = _pace.settle(
                 self._backend.collection("conversations").watch(
-                    [*match, fields], resume_after=token, max_await_time_ms=_AWAIT_MS
+                    [*match, fields], resume_after=_stream_token(token), max_await_time_ms=_AWAIT_MS
                 )
             )
             # The stream begins when the server has been asked, not when it was described.
@@ -108,11 +129,14 @@ class Watch:
             raise
 
     def _remember(self) -> None:
+        if self._blind:  # what is there now was not seen: the events since the token tell what was
+            return
+        noted = None if self._token is None else self._token.get("seen")
+        if noted is not None:
+            self._seen = {int(id): _Seen(*pair) for id, pair in noted.items()}
+            return
         heads = self._backend.find("conversations", self._query(), _FIELDS, comment="watch")
         self._seen = {decode_u64(head["_id"]): _seen(head) for head in heads}
-        noted = self._token.get("seen") if isinstance(self._token, dict) else None
-        if noted is not None:
-            self._seen |= {int(id): _Seen(*pair) for id, pair in noted.items()}
 
     def _changes(self) -> Iterator[Change]:
         pending = list(self._seen) if self._token is not None else []
@@ -132,7 +156,16 @@ class Watch:
             event, self._early = self._early, None
             if event is None:
                 event = _pace.settle(self._stream.try_next())
-        return [] if event is None else [decode_u64(event["documentKey"]["_id"])]
+        if event is None:
+            return []
+        if event["operationType"] in _ENDS:
+            self._closed = True
+            return []
+        id = decode_u64(event["documentKey"]["_id"])
+        if self._blind and id not in self._seen and event["operationType"] != "insert":
+            known = "next" in event
+            self._seen[id] = _Seen(-1, int(event["next"]) - int(event["pushed"]) if known else _UNKNOWN)
+        return [id]
 
     def _moved(self) -> list[int]:
         with self._backend.call("watch"):
@@ -158,6 +191,8 @@ class Watch:
             if before == after:
                 return None
             self._seen[id] = after
+            if before is not None and before.next_entry == _UNKNOWN:
+                del self._seen[id]  # a later event may tell what was there before it
             entries: list[Entry] = []
             start = 0 if before is None else before.next_entry
             last: int | None = start - 1 if start else None
@@ -174,12 +209,37 @@ class Watch:
     def _mark(self) -> dict[str, Any]:
         mark: dict[str, Any] = {
             "seen": {str(id): (seen.version, seen.next_entry) for id, seen in self._seen.items()}
-            if self._id is not None or self._stream is None
+            if self._id is not None or self._user is not None or self._stream is None
             else None
         }
         if self._stream is not None:
-            mark["stream"] = self._stream.resume_token
+            mark["stream"] = bson.encode(self._stream.resume_token).hex()
         return mark
+
+
+def _checked(token: Any) -> Mapping[str, Any] | None:
+    """A token of a change, as it was given out or back from JSON.
+
+    Raises:
+        QueryError: it is none.
+
+    """
+    if token is None:
+        return None
+    try:
+        for id, pair in (token.get("seen") or {}).items():
+            version, next_entry = pair
+            if not (int(id) >= 0 <= version and next_entry >= 0):
+                raise ValueError(id)
+        _stream_token(token.get("stream"))
+    except (AttributeError, TypeError, ValueError, BSONError):
+        raise QueryError("resume_after", "must be the token of a change that a watch gave") from None
+    found: Mapping[str, Any] = token
+    return found
+
+
+def _stream_token(text: str | None) -> Mapping[str, Any] | None:
+    return None if text is None else bson.decode(bytes.fromhex(text))
 
 
 def _seen(head: Mapping[str, Any]) -> _Seen:
