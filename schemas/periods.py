@@ -56,6 +56,8 @@ def zone_named(name: str) -> ZoneInfo:
         QueryError: there is none.
 
     """
+    if not isinstance(name, str):
+        raise QueryError("tz", f"must be the name of a time zone, not {type(name).__name__}")
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

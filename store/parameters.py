@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import Enum
 from typing import Any, Final, Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from convostore.schemas.errors import InvalidRecordError, QueryError, TooLargeEr
 from convostore.schemas.identifiers import check_text, check_user
 from convostore.schemas.json_values import JSON
 from convostore.schemas.messages import Message
+from convostore.schemas.resources import Resource
 from convostore.store.layout import Limits
 
 __all__ = ["ALL_USERS", "UNSET", "AllUsers", "Unset", "UserScope"]
@@ -230,6 +231,28 @@ def expiry_basis(value: Any) -> Literal["created", "updated"]:
     if value == "updated":
         return "updated"
     raise QueryError("by", f"must be created or updated, not {_short(value)}")
+
+
+def resources(value: Any) -> Sequence[Resource]:
+    """A list of resources."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
+        raise InvalidRecordError("resources", f"must be a list of resources, not {_short(value)}")
+    for place, one in enumerate(value):
+        if not isinstance(one, Resource):
+            raise InvalidRecordError(f"resources[{place}]", f"must be a Resource, not a {type(one).__name__}")
+    return value
+
+
+def one_of(value: Any, known: Collection[str], name: str) -> str:
+    """One of a few words.
+
+    Raises:
+        QueryError: it is none of them.
+
+    """
+    if not isinstance(value, str) or value not in known:
+        raise QueryError(name, f"{_short(value)} is none of {', '.join(known)}")
+    return value
 
 
 def _short(value: Any) -> str:

@@ -52,6 +52,7 @@ class AsyncResources:
 
         """
         owner = _checked_user(user)
+        parameters.resources([resource])
         backend = await self._opened()
         with backend.call("resources.add"):
             return await self._add(backend, resource, owner)
@@ -59,6 +60,7 @@ class AsyncResources:
     async def add_all(self, resources: Sequence[Resource], *, user: str) -> list[Resource]:
         """As :meth:`add` for each, in order. Ids that do not exist are refused before anything is stored."""
         owner = _checked_user(user)
+        parameters.resources(resources)
         backend = await self._opened()
         with backend.call("resources.add_all"):
             for resource in resources:

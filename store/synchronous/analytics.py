@@ -68,7 +68,13 @@ class Analytics:
         """
         owner = parameters.many_users(user)
         zone = zone_named(tz)
-        wanted = By(by)
+        wanted = By(parameters.one_of(by, tuple(By), "by"))
+        for value, name in ((since, "since"), (until, "until")):
+            if value is not None:
+                parameters.milliseconds(value, name)
+        for text, name in ((label, "label"), (model, "model")):
+            if text is not None:
+                parameters.plain_text(text, name)
         backend = self._opened()
         with backend.call("analytics.usage"):
             _rollup.advance(backend)

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from typing import IO, Any, TypeVar
 
-from convostore.schemas.errors import ImportFormatError, InvalidRecordError, QueryError, SchemaVersionError
+from convostore.schemas.errors import ImportFormatError, InvalidRecordError, SchemaVersionError
 from convostore.schemas.formats import (
     FORMATS,
     ByteInput,
@@ -20,7 +20,7 @@ from convostore.schemas.formats import (
 )
 from convostore.schemas.formats.canonical import ChangesLine, ConversationLine, EntriesLine, Line
 from convostore.schemas.formats.canonical_reader import read_canonical
-from convostore.store import faults
+from convostore.store import faults, parameters
 from convostore.store.archives import ZIP_SIGN, Archive
 from convostore.store.exchanging import ExportReport, ImportReport
 from convostore.store.finding import Wanted
@@ -35,6 +35,7 @@ __all__ = ["export_conversations", "import_conversations"]
 T = TypeVar("T")
 
 _BRANCHES = ("all", "active")
+_WRITTEN = (canonical.FORMAT, "anda", "openai")
 _CHUNK = 256 << 10
 _TOGETHER = 200
 _GROUP_BYTES = 4 << 20
@@ -61,8 +62,7 @@ def import_conversations(
         QueryError: ``branches`` is neither ``all`` nor ``active``.
 
     """
-    if branches not in _BRANCHES:
-        raise QueryError("branches", f"{branches!a:.60} is none of {', '.join(_BRANCHES)}")
+    parameters.one_of(branches, _BRANCHES, "branches")
     stream = ByteInput(_chunks(source))
     report = ImportReport(format, dry_run)
 
@@ -191,8 +191,7 @@ def export_conversations(
         SchemaVersionError: with ``strict``, the format cannot say something.
 
     """
-    if format not in FORMATS:
-        raise QueryError("format", f"{format!a:.60} is none of {', '.join(FORMATS)}")
+    parameters.one_of(format, _WRITTEN, "format")
     report = ExportReport(format)
     exporter = Exporter(backend, write, report, on_progress)
     with faults.translated("export"):
@@ -206,14 +205,27 @@ def export_conversations(
 
 
 def _format(name: Any) -> Format:
-    if not isinstance(name, str) or name not in FORMATS:
-        raise QueryError("format", f"{name!a:.60} is none of auto, {', '.join(FORMATS)}")
-    return FORMATS[name]
+    return FORMATS[parameters.one_of(name, ("auto", *FORMATS), "format")]
 
 
 def _chunks(source: bytes | IO[bytes] | Iterable[bytes]) -> Iterable[bytes]:
     if isinstance(source, (bytes, bytearray)):
         return [bytes(source)]
     if hasattr(source, "read"):
-        return iter(lambda: source.read(_CHUNK), b"")
-    return source
+        return _only_bytes(iter(lambda: source.read(_CHUNK) or b"", b""))
+    if isinstance(source, (str, Mapping)) or not isinstance(source, Iterable):
+        raise _no_bytes(source)
+    return _only_bytes(source)
+
+
+def _only_bytes(chunks: Iterable[Any]) -> Iterable[bytes]:
+    for chunk in chunks:
+        if not isinstance(chunk, (bytes, bytearray, memoryview)):
+            raise _no_bytes(chunk)
+        yield bytes(chunk)
+
+
+def _no_bytes(found: Any) -> InvalidRecordError:
+    return InvalidRecordError(
+        "source", f"must be bytes, chunks of bytes or a file opened as binary; found {type(found).__name__}"
+    )

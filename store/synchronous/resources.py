@@ -51,6 +51,7 @@ class Resources:
 
         """
         owner = _checked_user(user)
+        parameters.resources([resource])
         backend = self._opened()
         with backend.call("resources.add"):
             return self._add(backend, resource, owner)
@@ -58,6 +59,7 @@ class Resources:
     def add_all(self, resources: Sequence[Resource], *, user: str) -> list[Resource]:
         """As :meth:`add` for each, in order. Ids that do not exist are refused before anything is stored."""
         owner = _checked_user(user)
+        parameters.resources(resources)
         backend = self._opened()
         with backend.call("resources.add_all"):
             for resource in resources:
