@@ -17,8 +17,9 @@ from bson.objectid import ObjectId
 
 from convostore.schemas.authors import Author
 from convostore.schemas.entries import Entry
+from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.json_values import JSON
-from convostore.store.codec import blob_of, decode_body, document_size, encode_body
+from convostore.store.codec import INT64_MAX, blob_of, decode_body, document_size, encode_body
 from convostore.store.layout import Bounds
 
 __all__ = [
@@ -93,6 +94,8 @@ def encode_entries(
     encoded = []
     for index, (message, at) in enumerate(zip(messages, times, strict=True)):
         body = encode_body(message, f"{path}[{index}]", index=index)
+        if at is not None and at > INT64_MAX:
+            raise InvalidRecordError(f"{path}[{index}].made", "a time beyond 2^63 ms", index=index)
         if at is None:
             encoded.append(NewEntry(said | body.fields, size + body.size, body.pieces))
         else:

@@ -40,7 +40,7 @@ from convostore.schemas.formats.items import (
     Refused,
 )
 from convostore.schemas.formats.json_layout import json_values
-from convostore.schemas.identifiers import MAX_U64, check_user
+from convostore.schemas.identifiers import check_user
 from convostore.schemas.json_values import JSON, dump_text
 
 __all__ = ["NAME", "fits", "looks_rendered", "read", "write"]
@@ -170,7 +170,8 @@ def _facts(message: JSON) -> Facts:
     # Hosts keep messages of other dialects in records of Anda's; plain text is the same in all of them.
     plain = isinstance(message.get("content"), str) and message.keys() <= _OF_MESSAGE
     dialect = NAME if plain else dialect_of(message) or NAME
-    return Facts(made if type(made) is int and 0 <= made <= MAX_U64 else None, dialect=dialect)
+    # A time that no clock shows is the message's own affair.
+    return Facts(made if type(made) is int and 0 <= made < 2**63 else None, dialect=dialect)
 
 
 def write(

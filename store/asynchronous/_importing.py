@@ -15,6 +15,7 @@ from convostore.schemas.errors import (
     TooLargeError,
 )
 from convostore.schemas.formats import Imported, ImportedDelta, Item, Noticed, Origin, Refused
+from convostore.store import parameters
 from convostore.store.asynchronous import _creating, _saving
 from convostore.store.asynchronous._attaching import Attacher, FindBytes
 from convostore.store.asynchronous._backend import AsyncBackend
@@ -110,6 +111,11 @@ class Importer:
         for note in item.notes:
             self._report.note(f"{item.position}: {note}")
         source = item.source
+        try:
+            parameters.source(source)
+        except ConvostoreError as error:
+            self._report.add("failed", item.position, str(error))
+            return False
         key = hash((item.conversation.user, source.format, source.id))
         content = hash(source.sha256)
         if key not in self._seen:

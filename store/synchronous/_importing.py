@@ -16,6 +16,7 @@ from convostore.schemas.errors import (
     TooLargeError,
 )
 from convostore.schemas.formats import Imported, ImportedDelta, Item, Noticed, Origin, Refused
+from convostore.store import parameters
 from convostore.store.branching import inherited, whole_branches
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.exchanging import ImportReport, encode_facts, merge_delta
@@ -111,6 +112,11 @@ class Importer:
         for note in item.notes:
             self._report.note(f"{item.position}: {note}")
         source = item.source
+        try:
+            parameters.source(source)
+        except ConvostoreError as error:
+            self._report.add("failed", item.position, str(error))
+            return False
         key = hash((item.conversation.user, source.format, source.id))
         content = hash(source.sha256)
         if key not in self._seen:
