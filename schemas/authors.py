@@ -10,6 +10,8 @@ from convostore.schemas.identifiers import check_text
 
 __all__ = ["Author"]
 
+_KINDS = ("user", "agent", "plugin", "rig")
+
 
 @dataclass(frozen=True, slots=True)
 class Author:
@@ -18,6 +20,10 @@ class Author:
     ``kind`` is ``user``, ``agent``, ``plugin`` (then ``name`` is the plugin's) or ``rig``, the host itself.
     ``source`` is the id of the agent it came from, ``request`` only correlates, ``title`` says what it is
     about.
+
+    Raises:
+        InvalidRecordError: another kind, a plugin without a name, a text that UTF-8 cannot hold.
+
     """
 
     kind: Literal["user", "agent", "plugin", "rig"] = "user"
@@ -25,6 +31,14 @@ class Author:
     source: str | None = None
     request: str | None = None
     title: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in _KINDS or (self.kind == "plugin" and self.name is None):
+            raise InvalidRecordError("author.kind", f"unknown kind of author {ascii(self.kind)[:80]}")
+        for member in ("name", "source", "request", "title"):
+            text = getattr(self, member)
+            if text is not None:
+                check_text(text, f"author.{member}")
 
     @classmethod
     def user(cls) -> Author:
@@ -78,7 +92,7 @@ class Author:
         name = None
         if isinstance(kind, dict) and list(kind) == ["plugin"]:
             kind, name = "plugin", kind["plugin"]
-        if kind not in ("user", "agent", "plugin", "rig") or (kind == "plugin" and not isinstance(name, str)):
+        if kind not in _KINDS or (kind == "plugin" and not isinstance(name, str)):
             reason = f"unknown kind of author {ascii(value.get('kind'))[:80]}"
             raise InvalidRecordError(f"{path}.kind", reason)
         for key in ("from", "request", "title"):
