@@ -217,7 +217,8 @@ class Journey:
         """The documents of the user, byte for byte."""
         raw = self._raw.with_options(self._raw.codec_options.with_options(document_class=RawBSONDocument))
         return {
-            name: sorted(document.raw for document in raw[name].find({"user": self.user})) for name in PARTS
+            name: sorted(bytes(document.raw) for document in raw[name].find({"user": self.user}))
+            for name in PARTS
         }
 
     def head_document(self, id: int) -> dict[str, Any]:
