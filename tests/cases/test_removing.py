@@ -156,6 +156,32 @@ def test_P04_numbers_and_texts_of_a_file_that_no_database_holds(journey: Journey
             journey.target.delete(found.id)
 
 
+@one_face
+def test_P04_identities_and_times_that_no_database_holds(journey: Journey) -> None:
+    store, user = journey.store, journey.user
+    message = '"messages":[{"role":"user","content":"x"}]'
+    lines = [f'{{"id":"{id}",{message}}}' for id in ("\\ud800", "x" * 5000, "a\\u0000b", "fine", "")]
+    lines += [f'{{"metadata":{{"a\\u0000":"\\ud800","$ref":1,"$id":2}},"\\ud800":[1],"$set":{{}},{message}}}']
+    lines += [f'{{"id":"deep","metadata":{"[" * 600}{"]" * 600},{message}}}']
+    report = store.import_conversations("\n".join(lines).encode(), format="openai", user=user)
+    assert report.read == len(lines) and report.imported + report.failed == len(lines)
+    assert {problem.position for problem in report.problems} >= {1, 2, 7}
+    for head in store.scan(user=user):
+        assert store.get(head.id).messages == [{"role": "user", "content": "x"}]
+    for file in ("\ud800", "x" * 5000):
+        told = store.import_conversations(
+            f"{{{message}}}".encode(), format="openai", user=f"{user}2", file=file
+        )
+        assert (told.imported, told.failed) == (0, 1)
+    latest = {"role": "user", "content": [], "timestamp": 2**64 - 1}
+    record = {"_id": 2**64 - 1, "user": user, "created_at": 2**64 - 1, "messages": [latest]}
+    done = store.import_conversations(json.dumps(record).encode(), format="anda")
+    assert done.imported == 1, done
+    (entry,) = store.entries(2**64 - 1)
+    assert same_json(entry.message, latest) and entry.made is None
+    store.delete(2**64 - 1)
+
+
 @pytest.mark.fault
 @one_face
 def test_P06_a_delete_killed_between_its_steps_is_finished_by_the_next(

@@ -19,6 +19,7 @@ from bson import SON, Binary, Code, DBRef, Decimal128, Int64, MaxKey, ObjectId, 
 from pydantic import BaseModel
 
 from convostore.schemas import Conversation
+from convostore.schemas.authors import Author
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.json_values import JSON, same_json
 from convostore.schemas.messages import Message
@@ -204,6 +205,30 @@ def test_F04_lists_changed_in_place_are_checked_again(journey: Journey) -> None:
     stored.resources[0].tags.append(5)  # type: ignore[arg-type]
     with journey.nothing_written(), pytest.raises(InvalidRecordError, match="tags"):
         store.save(stored)
+
+
+def test_F04_an_author_that_cannot_be_read_again_cannot_be_made(journey: Journey) -> None:
+    kinds: list[Any] = ["nonsense", "", None, 5, {"$x": 1}, ["user"]]
+    made: list[Any] = [lambda kind=kind: Author(kind) for kind in kinds]
+    made += [
+        lambda: Author("plugin"),
+        lambda: Author.plugin("\ud800"),
+        lambda: Author("user", title="\ud800"),
+    ]
+    made += [lambda: Author.agent(5), lambda: Author("plugin", name=5)]  # type: ignore[arg-type]
+    for make in made:
+        with pytest.raises(InvalidRecordError, match="author"):
+            make()
+    store, id = journey.store, journey.new(PLAIN)
+    with journey.nothing_written():
+        for author in ("bob", 5, {"kind": "nonsense"}, {"kind": {"plugin": "\ud800"}}, {"from": {"$ne": 1}}):
+            with pytest.raises(InvalidRecordError, match="author"):
+                store.append(id, PLAIN, author=author)
+            with pytest.raises(InvalidRecordError, match="author"):
+                store.edit(id, 0, {"new": 1}, author=author)
+    for author in (Author.user(), Author.plugin("a.b$"), Author.agent("\0", "$ne").titled("\U0001f600")):
+        store.append(id, PLAIN, author=author)
+        assert store.messages(id, limit=1).items[0].author in (author, None)
 
 
 def test_F06_text_stays_text_and_lists_stay_lists(journey: Journey) -> None:
