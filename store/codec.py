@@ -3,6 +3,8 @@
 A value is held *natively* when BSON gives the JSON back equal, else as its ASCII JSON text; above
 ``Limits.INLINE`` it is cut into pieces that lie apart. Which form it takes is found by one walk over its
 types, not by encoding and comparing.
+
+Half a surrogate pair comes back as it is; two halves side by side are the character that JSON takes them for.
 """
 
 from __future__ import annotations
