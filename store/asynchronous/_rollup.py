@@ -49,22 +49,24 @@ _FIELDS = {
 
 async def advance(backend: AsyncBackend) -> int:
     """Roll up every conversation that is marked dirty; how many there were. One look when there is none."""
-    if await _dirty(backend, 1):
-        return await _run(backend)
-    return 0
+    with backend.call(_CALL):
+        waiting = await _dirty(backend, 1)
+    return await _run(backend) if waiting else 0
 
 
 async def rebuild(backend: AsyncBackend) -> int:
     """Make all rows and sheets anew from the conversations; rows of deleted ones that were kept stay."""
     fence, owner = await _lease(backend)
     try:
-        await backend.delete("ledger", {"kept": {"$exists": False}}, comment=_CALL)
-        await backend.update_many(
-            "conversations", {}, {"$set": {"dirty": Int64(0)}, "$unset": {"rolled": ""}}, comment=_CALL
-        )
-        await backend.delete("sheets", {}, comment=_CALL)
+        with backend.call(_CALL):
+            await backend.delete("ledger", {"kept": {"$exists": False}}, comment=_CALL)
+        with backend.call(_CALL):
+            again = {"$set": {"dirty": Int64(0)}, "$unset": {"rolled": ""}}
+            await backend.update_many("conversations", {}, again, comment=_CALL)
+            await backend.delete("sheets", {}, comment=_CALL)
         count = await _all(backend, fence, owner)
-        kept = await backend.find("ledger", {"kept": True}, {"h": 1}, comment=_CALL)
+        with backend.call(_CALL):
+            kept = await backend.find("ledger", {"kept": True}, {"h": 1}, comment=_CALL)
         await _write_sheets(backend, {row["h"] for row in kept}, fence)
     finally:
         await _release(backend, owner)
@@ -86,13 +88,14 @@ async def _all(backend: AsyncBackend, fence: int, owner: str) -> int:
         hours: set[int] = set()
         seen: list[Any] = []
         while len(done) < _CHUNK:
-            heads = await _dirty(backend, _BATCH, seen)
-            if not heads:
-                break
-            hours |= await _write_rows(backend, heads)
+            with backend.call(_CALL):
+                heads = await _dirty(backend, _BATCH, seen)
+                if not heads:
+                    break
+                hours |= await _write_rows(backend, heads)
+                await _renew(backend, owner)
             done += heads
             seen += [head["_id"] for head in heads]
-            await _renew(backend, owner)
         if not done:
             return count
         await _write_sheets(backend, hours, fence)
@@ -134,13 +137,14 @@ async def _write_sheets(backend: AsyncBackend, hours: Iterable[int], fence: int)
     ordered = sorted(hours)
     for start in range(0, len(ordered), _HOURS):
         part = ordered[start : start + _HOURS]
-        rows = await backend.find("ledger", {"h": {"$in": part}}, comment=_CALL)
-        sheets = ledger.sheets_of(rows)
-        writes = []
-        for hour in part:
-            sheet = {"_id": hour, "f": Int64(fence), **sheets.get(hour, {"t": {}, "s": []})}
-            writes.append(ReplaceOne({"_id": hour, "f": {"$lte": fence}}, sheet, upsert=True))
-        await backend.write_all("sheets", writes, comment=_CALL)
+        with backend.call(_CALL):
+            rows = await backend.find("ledger", {"h": {"$in": part}}, comment=_CALL)
+            sheets = ledger.sheets_of(rows)
+            writes = []
+            for hour in part:
+                sheet = {"_id": hour, "f": Int64(fence), **sheets.get(hour, {"t": {}, "s": []})}
+                writes.append(ReplaceOne({"_id": hour, "f": {"$lte": fence}}, sheet, upsert=True))
+            await backend.write_all("sheets", writes, comment=_CALL)
 
 
 async def _settle(backend: AsyncBackend, heads: Sequence[Head]) -> None:
@@ -153,20 +157,24 @@ async def _settle(backend: AsyncBackend, heads: Sequence[Head]) -> None:
         for head in heads
     ]
     for start in range(0, len(writes), _BATCH):
-        await backend.write_all("conversations", writes[start : start + _BATCH], comment=_CALL)
+        with backend.call(_CALL):
+            await backend.write_all("conversations", writes[start : start + _BATCH], comment=_CALL)
 
 
 async def _lease(backend: AsyncBackend) -> tuple[int, str]:
     owner = uuid.uuid4().hex
-    await backend.put("meta", {"_id": "rollup"}, {"$setOnInsert": {"until": 0, "fence": 0}}, comment=_CALL)
+    with backend.call(_CALL):
+        first = {"$setOnInsert": {"until": 0, "fence": 0}}
+        await backend.put("meta", {"_id": "rollup"}, first, comment=_CALL)
     for attempt in range(1, 400):
         now = backend.now()
         query = {"_id": "rollup", "$or": [{"until": {"$lte": now}}, {"owner": owner}]}
         update = {"$set": {"until": now + _LEASE_MS, "owner": owner}, "$inc": {"fence": 1}}
-        try:
-            held = await backend.modify("meta", query, update, comment=_CALL)
-        except Unclear:
-            held = None
+        with backend.call(_CALL):
+            try:
+                held = await backend.modify("meta", query, update, comment=_CALL)
+            except Unclear:
+                held = None
         if held is not None:
             return int(held["fence"]), owner
         await _pace.pause(min(attempt, 8))
@@ -180,6 +188,6 @@ async def _renew(backend: AsyncBackend, owner: str) -> None:
 
 
 async def _release(backend: AsyncBackend, owner: str) -> None:
-    await backend.update_many(
-        "meta", {"_id": "rollup", "owner": owner}, {"$set": {"until": 0}}, comment=_CALL
-    )
+    query, update = {"_id": "rollup", "owner": owner}, {"$set": {"until": 0}}
+    with backend.call(_CALL):
+        await backend.update_many("meta", query, update, comment=_CALL)

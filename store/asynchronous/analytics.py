@@ -36,14 +36,12 @@ class AsyncAnalytics:
     async def advance(self) -> int:
         """Roll up what changed since the last time; how many conversations that were."""
         backend = await self._opened()
-        with backend.call("analytics.advance"):
-            return await _rollup.advance(backend)
+        return await _rollup.advance(backend)
 
     async def rebuild(self) -> int:
         """Make the whole ledger anew from the conversations; how many there are."""
         backend = await self._opened()
-        with backend.call("analytics.rebuild"):
-            return await _rollup.rebuild(backend)
+        return await _rollup.rebuild(backend)
 
     async def usage(
         self,
@@ -75,8 +73,8 @@ class AsyncAnalytics:
             if text is not None:
                 parameters.plain_text(text, name)
         backend = await self._opened()
+        await _rollup.advance(backend)
         with backend.call("analytics.usage"):
-            await _rollup.advance(backend)
             span = await _span(backend, owner, since, until)
             if span is None:
                 return []

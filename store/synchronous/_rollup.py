@@ -50,22 +50,24 @@ _FIELDS = {
 
 def advance(backend: Backend) -> int:
     """Roll up every conversation that is marked dirty; how many there were. One look when there is none."""
-    if _dirty(backend, 1):
-        return _run(backend)
-    return 0
+    with backend.call(_CALL):
+        waiting = _dirty(backend, 1)
+    return _run(backend) if waiting else 0
 
 
 def rebuild(backend: Backend) -> int:
     """Make all rows and sheets anew from the conversations; rows of deleted ones that were kept stay."""
     fence, owner = _lease(backend)
     try:
-        backend.delete("ledger", {"kept": {"$exists": False}}, comment=_CALL)
-        backend.update_many(
-            "conversations", {}, {"$set": {"dirty": Int64(0)}, "$unset": {"rolled": ""}}, comment=_CALL
-        )
-        backend.delete("sheets", {}, comment=_CALL)
+        with backend.call(_CALL):
+            backend.delete("ledger", {"kept": {"$exists": False}}, comment=_CALL)
+        with backend.call(_CALL):
+            again = {"$set": {"dirty": Int64(0)}, "$unset": {"rolled": ""}}
+            backend.update_many("conversations", {}, again, comment=_CALL)
+            backend.delete("sheets", {}, comment=_CALL)
         count = _all(backend, fence, owner)
-        kept = backend.find("ledger", {"kept": True}, {"h": 1}, comment=_CALL)
+        with backend.call(_CALL):
+            kept = backend.find("ledger", {"kept": True}, {"h": 1}, comment=_CALL)
         _write_sheets(backend, {row["h"] for row in kept}, fence)
     finally:
         _release(backend, owner)
@@ -87,13 +89,14 @@ def _all(backend: Backend, fence: int, owner: str) -> int:
         hours: set[int] = set()
         seen: list[Any] = []
         while len(done) < _CHUNK:
-            heads = _dirty(backend, _BATCH, seen)
-            if not heads:
-                break
-            hours |= _write_rows(backend, heads)
+            with backend.call(_CALL):
+                heads = _dirty(backend, _BATCH, seen)
+                if not heads:
+                    break
+                hours |= _write_rows(backend, heads)
+                _renew(backend, owner)
             done += heads
             seen += [head["_id"] for head in heads]
-            _renew(backend, owner)
         if not done:
             return count
         _write_sheets(backend, hours, fence)
@@ -135,13 +138,14 @@ def _write_sheets(backend: Backend, hours: Iterable[int], fence: int) -> None:
     ordered = sorted(hours)
     for start in range(0, len(ordered), _HOURS):
         part = ordered[start : start + _HOURS]
-        rows = backend.find("ledger", {"h": {"$in": part}}, comment=_CALL)
-        sheets = ledger.sheets_of(rows)
-        writes = []
-        for hour in part:
-            sheet = {"_id": hour, "f": Int64(fence), **sheets.get(hour, {"t": {}, "s": []})}
-            writes.append(ReplaceOne({"_id": hour, "f": {"$lte": fence}}, sheet, upsert=True))
-        backend.write_all("sheets", writes, comment=_CALL)
+        with backend.call(_CALL):
+            rows = backend.find("ledger", {"h": {"$in": part}}, comment=_CALL)
+            sheets = ledger.sheets_of(rows)
+            writes = []
+            for hour in part:
+                sheet = {"_id": hour, "f": Int64(fence), **sheets.get(hour, {"t": {}, "s": []})}
+                writes.append(ReplaceOne({"_id": hour, "f": {"$lte": fence}}, sheet, upsert=True))
+            backend.write_all("sheets", writes, comment=_CALL)
 
 
 def _settle(backend: Backend, heads: Sequence[Head]) -> None:
@@ -154,20 +158,24 @@ def _settle(backend: Backend, heads: Sequence[Head]) -> None:
         for head in heads
     ]
     for start in range(0, len(writes), _BATCH):
-        backend.write_all("conversations", writes[start : start + _BATCH], comment=_CALL)
+        with backend.call(_CALL):
+            backend.write_all("conversations", writes[start : start + _BATCH], comment=_CALL)
 
 
 def _lease(backend: Backend) -> tuple[int, str]:
     owner = uuid.uuid4().hex
-    backend.put("meta", {"_id": "rollup"}, {"$setOnInsert": {"until": 0, "fence": 0}}, comment=_CALL)
+    with backend.call(_CALL):
+        first = {"$setOnInsert": {"until": 0, "fence": 0}}
+        backend.put("meta", {"_id": "rollup"}, first, comment=_CALL)
     for attempt in range(1, 400):
         now = backend.now()
         query = {"_id": "rollup", "$or": [{"until": {"$lte": now}}, {"owner": owner}]}
         update = {"$set": {"until": now + _LEASE_MS, "owner": owner}, "$inc": {"fence": 1}}
-        try:
-            held = backend.modify("meta", query, update, comment=_CALL)
-        except Unclear:
-            held = None
+        with backend.call(_CALL):
+            try:
+                held = backend.modify("meta", query, update, comment=_CALL)
+            except Unclear:
+                held = None
         if held is not None:
             return int(held["fence"]), owner
         _pace.pause(min(attempt, 8))
@@ -181,4 +189,6 @@ def _renew(backend: Backend, owner: str) -> None:
 
 
 def _release(backend: Backend, owner: str) -> None:
-    backend.update_many("meta", {"_id": "rollup", "owner": owner}, {"$set": {"until": 0}}, comment=_CALL)
+    query, update = {"_id": "rollup", "owner": owner}, {"$set": {"until": 0}}
+    with backend.call(_CALL):
+        backend.update_many("meta", query, update, comment=_CALL)

@@ -37,14 +37,12 @@ class Analytics:
     def advance(self) -> int:
         """Roll up what changed since the last time; how many conversations that were."""
         backend = self._opened()
-        with backend.call("analytics.advance"):
-            return _rollup.advance(backend)
+        return _rollup.advance(backend)
 
     def rebuild(self) -> int:
         """Make the whole ledger anew from the conversations; how many there are."""
         backend = self._opened()
-        with backend.call("analytics.rebuild"):
-            return _rollup.rebuild(backend)
+        return _rollup.rebuild(backend)
 
     def usage(
         self,
@@ -76,8 +74,8 @@ class Analytics:
             if text is not None:
                 parameters.plain_text(text, name)
         backend = self._opened()
+        _rollup.advance(backend)
         with backend.call("analytics.usage"):
-            _rollup.advance(backend)
             span = _span(backend, owner, since, until)
             if span is None:
                 return []
