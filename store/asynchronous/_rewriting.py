@@ -59,38 +59,68 @@ async def rewrite(backend: AsyncBackend, owner: Mapping[str, Any], rewriter: Rew
     for attempt in backend.attempts():
         head, moment = await present(backend, owner, comment=_CALL)
         owner = {"_id": owner["_id"], "user": head["user"]}
+        # Lineages that another rewriting, which died, left; seen before the head moves on, they are not those
+        # of one that begins after this.
+        stale = [int(head["lineage"]), *await _other_lineages(backend, owner, head)]
         renewal = await _renewed(backend, owner, head, moment, rewriter)
-        query = {
-            **owner,
-            "lineage": head["lineage"],
-            "version": head["version"],
-            "structure": head["structure"],
-        }
-        update: dict[str, Any] = {
-            "$set": renewal.sets,
-            "$inc": {"version": 1, "structure": 1},
-            "$max": {"updated_at": encode_u64(backend.now())},
-        }
-        gone = {name: "" for name in ("asides", "asides_body") if name not in renewal.sets}
-        update["$unset"] = gone
-        lineage = renewal.sets["lineage"]
-        try:
-            done = await backend.modify("conversations", query, update, {"version": 1}, comment=_CALL)
-        except Unclear:
-            done = await backend.find_one(
-                "conversations", {**owner, "lineage": lineage}, {"version": 1}, comment=_CALL
-            )
-        other = {"user": owner["user"], "c": owner["_id"]}
+        done = await _put_in_place(backend, owner, head, renewal)
         if done is not None:
-            for name in PARTS:
-                await backend.delete(name, {**other, "lin": {"$ne": lineage}}, comment=_CALL)
+            await _remove_lineages(backend, owner, stale)
             return Rewritten(int(done["version"]), renewal.changed, await _forks(backend, owner))
-        for name in PARTS:
-            await backend.delete(name, {**other, "lin": lineage}, comment=_CALL)
+        await _remove_lineages(backend, owner, [int(renewal.sets["lineage"])])
         if backend.is_last(attempt):
             break
         await _pace.pause(attempt)
     raise gave_up(_CALL)
+
+
+async def _put_in_place(
+    backend: AsyncBackend, owner: Mapping[str, Any], head: Head, renewal: _Renewal
+) -> Head | None:
+    """Let the head continue with the new lineage; None when another writer came in between, so that it never
+    will.
+
+    Raises:
+        Unclear: the database did not come back to tell.
+
+    """
+    guards = {name: head[name] for name in ("lineage", "version", "structure")}
+    update: dict[str, Any] = {
+        "$set": renewal.sets,
+        "$inc": {"version": 1, "structure": 1},
+        "$max": {"updated_at": encode_u64(backend.now())},
+        "$unset": {name: "" for name in ("asides", "asides_body") if name not in renewal.sets},
+    }
+    uncertain = False
+    for attempt in backend.attempts():
+        try:
+            done = await backend.modify(
+                "conversations", {**owner, **guards}, update, {"version": 1}, comment=_CALL
+            )
+            if done is not None or not uncertain:
+                return done
+            renewed = {**owner, "lineage": renewal.sets["lineage"]}
+            return await backend.find_one("conversations", renewed, {"version": 1}, comment=_CALL)
+        except Unclear:
+            if backend.is_last(attempt):
+                raise
+            uncertain = True
+            await _pace.pause(attempt)
+    return None
+
+
+async def _other_lineages(backend: AsyncBackend, owner: Mapping[str, Any], head: Head) -> set[int]:
+    """The lineages, besides the head's, that parts of the conversation have."""
+    query = {"user": owner["user"], "c": owner["_id"], "lin": {"$ne": head["lineage"]}}
+    stages = [{"$match": query}, {"$group": {"_id": "$lin"}}]
+    found = [row for name in PARTS for row in await backend.aggregate(name, stages, comment=_CALL)]
+    return {int(row["_id"]) for row in found}
+
+
+async def _remove_lineages(backend: AsyncBackend, owner: Mapping[str, Any], lineages: list[int]) -> None:
+    query = {"user": owner["user"], "c": owner["_id"], "lin": {"$in": [Int64(one) for one in lineages]}}
+    for name in PARTS:
+        await backend.delete(name, query, comment=_CALL)
 
 
 async def _renewed(

@@ -19,6 +19,7 @@ from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous.store import AsyncConversationStore
 from convostore.store.layout import Bounds, Limits
 from support.attackers import LEASE_MS, USER, Attackers, Work
+from support.historians import Historians
 from support.referee import Referee, Wrong
 from support.stepping import Actor, Fate, SteppedDatabase
 
@@ -34,7 +35,8 @@ BOUNDS = Bounds(
     log_keep=2,
 )
 STEPS = 140
-ACTORS = 7
+CROWDS = (3, 7, 7)
+"""How many actors are at work at once; of few, one gets somewhere that takes many commands."""
 INLINE = 200
 """Bytes of a message above which it lies apart, and of removed messages above which they do."""
 
@@ -87,8 +89,10 @@ class Schedule:
         self._dead: list[Actor] = []
         self.referee = Referee(arena.plain, seed + 1)
         store = AsyncConversationStore(arena.stepped, bounds=BOUNDS, clock=lambda: self._now, timeout=None)
-        self._attackers = Attackers(store, self.referee, self._dice, 2 * INLINE)
+        actors = Historians if seed % 3 == 1 else Attackers
+        self._attackers = actors(store, self.referee, self._dice, 2 * INLINE)
         works = self._attackers.works(with_deletes=seed % 3 == 0)
+        self._crowd = self._dice.choice(CROWDS)
         self._works, self._weights = list(works), list(works.values())
 
     async def run(self) -> dict[str, int]:
@@ -110,7 +114,7 @@ class Schedule:
         return self.referee.seen
 
     async def _step(self) -> None:
-        while len(self._alive) < ACTORS:
+        while len(self._alive) < self._crowd:
             await self._start(self._dice.choices(self._works, self._weights)[0])
         self._now += 1
         if self._late and self._dice.random() < 0.2:

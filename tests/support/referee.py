@@ -19,7 +19,7 @@ Content = tuple[tuple[int, str], ...]
 
 Kind = Literal[
     "append", "edit", "save", "update", "create", "delete", "steer", "take", "give back", "keep house",
-    "collect", "read",
+    "collect", "read", "transcript", "undo", "redo", "rewrite",
 ]  # fmt: skip
 _READS = frozenset({"find", "find_one", "aggregate"})
 _WATCHED = frozenset({"conversations", "segments", "blobs"})
@@ -40,6 +40,10 @@ class Operation:
     entry: int | None = None
     base: tuple[int, Content] | None = None
     """Lineage and content of the record in hand."""
+    wanted: Content = ()
+    """What a transcript in hand holds, which was loaded as ``base``."""
+    passed: tuple[Content, ...] = ()
+    """What it held between one change of it and the next: all of them are saved at once."""
     receipt: str | None = None
     for_good: bool = False
     texts: tuple[str, ...] = ()
@@ -84,6 +88,7 @@ class Referee:
         self.versions: dict[tuple[int, int], Content] = {}
         self.ids: dict[int, dict[str, int]] = {}
         """By lineage: the id that each token was pushed under."""
+        self._past: set[Content] = set()
         self.seen: dict[str, int] = {}
         """How often what happened, to tell a thorough attack from an idle one."""
 
@@ -178,17 +183,23 @@ class Referee:
             self._judge_life(operation, before, after)
             return
         if after.lineage != before.lineage:
-            raise Wrong("one command replaced a conversation by another")
+            if operation.kind != "rewrite" or after.lineage in self.ids:
+                raise Wrong(f"{operation} replaced a conversation by another")
+            self.ids[after.lineage] = dict(self.ids[before.lineage])
         changed = after.version != before.version
         if changed:
             wanted = self._expected(operation, before)
-            if after.version != before.version + 1 or wanted is None:
+            undone = operation.kind in ("undo", "redo")
+            if after.version != before.version + 1 or (wanted is None and not undone):
                 raise Wrong(f"{operation.kind} led from version {before.version} to {after.version}")
             used = int(operation.kind == "append")
             if after.usage != before.usage + used:
                 raise Wrong(f"{operation} raised the usage from {before.usage} to {after.usage}")
         else:
             wanted = before.content
+        if operation.kind in ("undo", "redo") and changed:
+            # Whichever change is the newest in force: what stood before it, or after it, stands again.
+            wanted = after.content if after.content in self._past else before.content
         if after.content != wanted:
             raise Wrong(
                 f"{operation.kind} at version {before.version} to {after.version} of structure "
@@ -198,6 +209,7 @@ class Referee:
         if changed:
             self._applied(operation, after.lineage)
         self.versions[after.lineage, after.version] = after.content
+        self._past |= {after.content, *operation.passed}
         self._note(operation, before, after)
 
     def _judge_life(self, operation: Operation, before: State | None, after: State | None) -> None:
@@ -214,6 +226,7 @@ class Referee:
         self._applied(operation, after.lineage)
         self.ids[after.lineage] = {token: id for id, token in after.content}
         self.versions[after.lineage, after.version] = after.content
+        self._past |= {(), after.content}
         self.count("created")
 
     def _applied(self, operation: Operation, lineage: int) -> None:
@@ -236,7 +249,9 @@ class Referee:
             return tuple((id, token if id == operation.entry else held) for id, held in before.content)
         if operation.kind == "save":
             return _saved(operation, before)
-        return before.content if operation.kind == "update" else None
+        if operation.kind == "transcript":
+            return operation.wanted if operation.base == (before.lineage, before.content) else None
+        return before.content if operation.kind in ("update", "rewrite") else None
 
     def _judge_queues(self, operation: Operation, before: State, after: State) -> bool:
         changed = False
