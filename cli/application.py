@@ -41,6 +41,7 @@ class Application(typer.Typer):
         """Run the command of the process's arguments."""
         arguments: Sequence[str] = kwargs.get("args") or sys.argv[1:]
         as_json = any(word in _JSON_OPTIONS for word in _before_dashes(arguments))
+        _fill_in_streams()
         _speak_utf8()
         code = self._run(as_json, *args, **kwargs)
         try:
@@ -67,6 +68,13 @@ class Application(typer.Typer):
 def _before_dashes(arguments: Sequence[str]) -> Sequence[str]:
     words = list(arguments)
     return words[: words.index("--")] if "--" in words else words
+
+
+def _fill_in_streams() -> None:
+    """A program started with its output closed has none: what it prints then goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (for the whole run)
 
 
 def _speak_utf8() -> None:

@@ -186,3 +186,11 @@ def test_argument_that_is_no_text_is_refused(convostore: Command, store: Convers
         [COMMAND, "list", "--user", os.fsdecode(b"\xff")], env=convostore.environ(), capture_output=True
     )
     assert done.returncode in (1, 2) and b"Traceback" not in done.stderr
+
+
+def test_a_closed_standard_output_is_no_traceback() -> None:
+    script = '"$0" list --uri mongodb://127.0.0.1:1/x?serverSelectionTimeoutMS=100 >&-'
+    done = subprocess.run(["sh", "-c", script, str(COMMAND)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
