@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from convostore.schemas.conversations import Conversation, ConversationStatus
-from convostore.schemas.diff import Changes
+from convostore.schemas.diff import Changes, diff
+from convostore.schemas.resources import Resource
 from convostore.schemas.usage import Usage
 from convostore.store import appending, requests
 from convostore.store.appending import REPLY, Append, Known
@@ -17,7 +18,7 @@ from convostore.store.asynchronous._blobs import drop_pieces, store_pieces
 from convostore.store.asynchronous._reading import read_head, read_record
 from convostore.store.asynchronous._sealing import keep_house
 from convostore.store.asynchronous._splicing import gave_up, splice
-from convostore.store.baselines import adopt, advanced, baseline, renew
+from convostore.store.baselines import Baseline, adopt, advanced, baseline, renew
 from convostore.store.codec import U64_MAX
 from convostore.store.faults import Unclear
 from convostore.store.heads import WITHOUT_LISTS, Head, message_count
@@ -132,12 +133,31 @@ async def bring_up_to_date(
         )
         _put_back(record, unsaved)
         return
+    attached = _unsaved_attachments(record, noted)
     adopt(record, await read_record(backend, owner, comment=_CALL))
     _put_back(record, unsaved)
+    for name, put_on in attached.items():
+        setattr(record, name, put_on(getattr(record, name)))
     for name, count in unsaved.usage.items():
         setattr(
             record.usage, name, min(getattr(record.usage, name) + count - noted.snapshot.usage[name], U64_MAX)
         )
+
+
+def _unsaved_attachments(
+    record: Conversation, noted: Baseline
+) -> dict[str, Callable[[list[Resource]], list[Resource]]]:
+    """How each list of resources that was changed in hand and not saved goes on top of the stored one."""
+    found: dict[str, Callable[[list[Resource]], list[Resource]]] = {}
+    for name, changed in diff(noted.snapshot, record).splices.items():
+        if name == "messages":
+            continue
+        count, mine = len(noted.snapshot.lists[name]), list(getattr(record, name))
+        if changed.start == changed.stop == count:
+            found[name] = lambda stored, added=mine[count:]: [*stored, *added]  # type: ignore[misc]
+        else:
+            found[name] = lambda stored, mine=mine: mine  # type: ignore[misc]
+    return found
 
 
 def _put_back(record: Conversation, unsaved: Changes) -> None:

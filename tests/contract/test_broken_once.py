@@ -12,6 +12,7 @@ from pymongo import MongoClient
 
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.errors import ConvostoreError, InvalidRecordError, QueryError
+from convostore.schemas.resources import Resource
 from convostore.store import ConversationStore
 from support.servers import Server
 
@@ -49,6 +50,18 @@ def test_an_append_keeps_an_unsaved_status(store: ConversationStore, others: int
     assert record.status == "failed"
     store.save(record)
     assert (store.head(record.id).status, store.head(record.id).failed_reason) == ("failed", "no answer")
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_an_append_keeps_unsaved_resources(store: ConversationStore, others: int) -> None:
+    record = made(store)
+    for number in range(others):
+        store.append(record.id, said(number), artifacts=Resource(name="theirs"))
+    record.artifacts.append(Resource(name="mine"))
+    store.append(record, said(1))
+    assert [one.name for one in record.artifacts] == ["theirs"] * others + ["mine"]
+    store.save(record)
+    assert [one.name for one in store.get(record.id).artifacts] == ["theirs"] * others + ["mine"]
 
 
 @pytest.mark.parametrize("others", [0, 1])
