@@ -28,11 +28,15 @@ __all__ = [
     "queued",
     "same_text",
     "take",
+    "take_for_good",
     "text_digest",
 ]
 
 LEASE_FIELDS = ("taken", "taken_bytes", *QUEUES.values())
 """Every field of a lease."""
+
+_TOLD_MS = 60_000
+"""How long texts taken for good are held, until the taker is known to have them."""
 
 QueueName = Literal["steering_messages", "follow_up_messages"]
 
@@ -89,13 +93,17 @@ def is_held(head: Head, now: int) -> bool:
 def take(
     owner: Mapping[str, Any], key: Key, receipt: str, now: int, lease_ms: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Move both queues under a lease, when nothing lies there."""
-    lease: dict[str, Any] = {"key": key, "receipt": receipt, "until": Int64(now + lease_ms)}
-    if not lease_ms:
-        lease["final"] = True
+    """Move both queues under a lease, when nothing lies there; also what is to be taken for good."""
+    lease = {"key": key, "receipt": receipt, "until": Int64(now + (lease_ms or _TOLD_MS))}
     waiting = [{f"{name}.0": {"$exists": True}} for name in QUEUES]
     query = {**owner, "taken": {"$exists": False}, "$or": waiting}
     return query, {"$set": {"taken": lease}, "$rename": {**QUEUES, "queue_bytes": "taken_bytes"}}
+
+
+def take_for_good(owner: Mapping[str, Any], receipt: str, now: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Let go of the lease, whose texts the taker now has: the next taker may forget them."""
+    query = {**owner, "taken.receipt": receipt}
+    return query, {"$set": {"taken.final": True, "taken.until": Int64(now)}}
 
 
 def put_back(

@@ -59,7 +59,8 @@ class QueueCalls(StoreFace):
 
         ``append(..., took=receipt)`` stores what the texts became and clears them in the same update; a
         lapsed lease, or :meth:`give_back`, puts them back at the front. ``lease_ms=0`` takes them for good.
-        While somebody holds a lease, others get nothing. Round trips: 1, 2 when nothing is there.
+        While somebody holds a lease, others get nothing. Round trips: 1; 2 for good, or
+        when nothing is there.
         """
         named = parameters.call_key(key)
         if type(lease_ms) is not int or not 0 <= lease_ms <= 30 * 86_400_000:

@@ -46,7 +46,10 @@ async def enqueue(
 
 
 async def take(backend: AsyncBackend, owner: Mapping[str, Any], key: Key | None, lease_ms: int) -> Queued:
-    """Lease what is queued; the same key gives the same answer until it was used up."""
+    """Lease what is queued; the same key gives the same answer until it was used up.
+
+    What is taken for good is leased first: if the reply is lost, a repeat must still find it.
+    """
     call: Key = backend.key() if key is None else key
     receipt = uuid.uuid4().hex
     for attempt in backend.attempts():
@@ -55,15 +58,19 @@ async def take(backend: AsyncBackend, owner: Mapping[str, Any], key: Key | None,
         query, update = with_key(*queues.take(owner, call, receipt, now, lease_ms), receipt)
         try:
             head = await backend.modify("conversations", query, update, WITHOUT_LISTS, comment="take")
-            if head is not None:
-                return queues.queued(head)
-            head = await read_head(backend, owner, WITHOUT_LISTS, comment="take")
+            if head is None:
+                head = await read_head(backend, owner, WITHOUT_LISTS, comment="take")
             lease = head.get("taken")
             if lease is None:
                 if not any(head.get(name) for name in QUEUES):
                     return Queued()
             elif lease["key"] == call and (lease.get("final") or lease["until"] > now):
-                return queues.queued(head)
+                if lease_ms or lease.get("final"):
+                    return queues.queued(head)
+                query, update = queues.take_for_good(owner, lease["receipt"], now)
+                kept = await backend.modify("conversations", query, update, WITHOUT_LISTS, comment="take")
+                if kept is not None:
+                    return queues.queued(kept)
             elif queues.is_held(head, now):
                 return Queued()
             else:

@@ -24,7 +24,19 @@ Patch = pytest.MonkeyPatch
 EVENTS = (
     *("append", "replayed", "edit", "save", "update", "rebased", "ConflictError", "created", "deleted"),
     *("sealed", "merged", "log sealed", "edit of sealed messages", "save of sealed messages"),
-    *("fenced", "collected", "read", "read a page", "lost", "cut", "late", "dead before", "dead after"),
+    *(
+        "steer",
+        "take",
+        "fenced",
+        "collected",
+        "read",
+        "read a page",
+        "lost",
+        "cut",
+        "late",
+        "dead before",
+        "dead after",
+    ),
 )
 MOST = 60
 """Schedules within which a missing guard must show; most show in the first ten."""

@@ -1,4 +1,4 @@
-"""A take whose command arrives long after its repeat: nothing is taken that nobody was told of."""
+"""Takes whose reply is lost, or whose command arrives late: nothing is taken that nobody was told of."""
 
 from __future__ import annotations
 
@@ -81,3 +81,17 @@ def test_a_take_whose_lease_lapsed_before_its_repeat_takes_again(setting: Settin
     took = setting.store.take(id, key="its key")
     assert took.steering == ("first",)
     assert quiet.append(id, {"role": "user", "content": "became"}, took=took.receipt).ids == (0,)
+
+
+def test_texts_taken_for_good_are_told_although_another_takes_meanwhile(setting: Setting) -> None:
+    quiet, id = setting.quiet, setting.id
+    quiet.steer(id, "first")
+    others: list[str] = []
+
+    def take_too() -> None:
+        others.extend(quiet.take(id, lease_ms=0).steering)
+
+    setting.proxy.lose_reply("findAndModify", comment="take", then=take_too)
+    took = setting.store.take(id, lease_ms=0)
+    assert (took.steering, took.lease_until) == (("first",), None)
+    assert not others and not quiet.take(id)

@@ -205,7 +205,9 @@ class Referee:
                 f"{operation.kind} at version {before.version} to {after.version} of structure "
                 f"{before.structure} to {after.structure} left {after.content} where {wanted} should stand"
             )
-        changed |= self._judge_queues(operation, before, after)
+        if self._judge_queues(operation, before, after):
+            self.count(operation.kind)
+            changed = True
         if changed:
             self._applied(operation, after.lineage)
         self.versions[after.lineage, after.version] = after.content
@@ -261,8 +263,8 @@ class Referee:
                 held += operation.tokens
                 changed = True
             elif operation.kind == "take" and operation.for_good and wanted != held:
-                operation.texts += before.waiting[name]
-                held = before.leased[name]
+                operation.texts += before.leased[name]
+                held = before.waiting[name]
                 changed = True
             elif operation.receipt is not None and operation.receipt == before.receipt and not after.receipt:
                 held = before.waiting[name]
