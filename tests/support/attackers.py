@@ -57,8 +57,8 @@ class Attackers:
             self.read: 4,
             self.read_page: 2,
             self.collect: 2,
-            self.steer: 2,
-            self.take: 3,
+            self.steer: 4,
+            self.take: 5,
             self.give_back: 1,
         }
         return works | ({self.delete: 1, self.create: 2} if with_deletes else {})
@@ -215,7 +215,7 @@ class Attackers:
 
     async def take(self) -> None:
         """Take what is queued, then store it, give it back, or forget about it; or take it for good."""
-        operation = Operation("take", for_good=self.dice.random() < 0.3)
+        operation = Operation("take", for_good=self.dice.random() < 0.4)
         took = None
         async with self._doing(operation):
             took = await self.store.take(self.id, lease_ms=0 if operation.for_good else LEASE_MS, user=USER)
