@@ -26,7 +26,9 @@ def applied(head: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
     for old, new in update.get("$rename", {}).items():
         if old in head:
             after[new] = after.pop(old)
-    after |= update.get("$set", {})
+    for path, value in update.get("$set", {}).items():
+        name, _, member = path.partition(".")
+        after[name] = {**after[name], member: value} if member else value
     for name, by in update.get("$inc", {}).items():
         after[name] = after.get(name, 0) + by
     for name, push in update.get("$push", {}).items():
@@ -46,7 +48,8 @@ def taken(head: dict[str, Any], receipt: str, now: int, lease_ms: int) -> dict[s
         return head
     query, update = queues.take(OWNER, receipt, receipt, now, lease_ms)
     assert query["taken"] == {"$exists": False}
-    return applied(head, update)
+    head = applied(head, update)
+    return head if lease_ms else applied(head, queues.take_for_good(OWNER, receipt, now)[1])
 
 
 steps = st.lists(
