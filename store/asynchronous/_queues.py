@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from convostore.store import queues
@@ -67,10 +68,9 @@ async def take(backend: AsyncBackend, owner: Mapping[str, Any], key: Key | None,
             elif lease["key"] == call and (lease.get("final") or lease["until"] > now):
                 if lease_ms or lease.get("final"):
                     return queues.queued(head)
-                query, update = queues.take_for_good(owner, lease["receipt"], now)
-                kept = await backend.modify("conversations", query, update, WITHOUT_LISTS, comment="take")
-                if kept is not None:
-                    return queues.queued(kept)
+                taken = await _take_for_good(backend, owner, head, now)
+                if taken is not None:
+                    return taken
             elif queues.is_held(head, now):
                 return Queued()
             else:
@@ -82,6 +82,28 @@ async def take(backend: AsyncBackend, owner: Mapping[str, Any], key: Key | None,
             if backend.is_last(attempt):
                 raise
         await _pace.pause(attempt)
+    raise gave_up("take")
+
+
+async def _take_for_good(
+    backend: AsyncBackend, owner: Mapping[str, Any], head: Head, now: int
+) -> Queued | None:
+    """Let go of the lease in the head; what lay under it, None when it had lapsed and others have it now."""
+    key, receipt = backend.key(), head["taken"]["receipt"]
+    query, update = with_key(*queues.take_for_good(owner, receipt, now), key)
+    for attempt in backend.attempts():
+        try:
+            if await backend.modify("conversations", query, update, {"_id": 1}, comment="take") is not None:
+                return replace(queues.queued(head), lease_until=None)
+        except Unclear:
+            if backend.is_last(attempt):
+                raise
+            await _pace.pause(attempt)
+        seen = await read_head(backend, owner, WITHOUT_LISTS, comment="take")
+        if find_recent(seen, key) is not None:
+            return replace(queues.queued(head), lease_until=None)
+        if seen.get("taken", {}).get("receipt") != receipt:
+            return None
     raise gave_up("take")
 
 
