@@ -61,7 +61,7 @@ class Attackers:
             self.take: 5,
             self.give_back: 1,
         }
-        return works | ({self.delete: 1, self.create: 2} if with_deletes else {})
+        return works | ({self.delete: 2, self.create: 3} if with_deletes else {})
 
     # Writing messages
 
