@@ -12,6 +12,7 @@ from typing import Any
 
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.resources import Resource
+from convostore.schemas.transcript import Transcript
 from convostore.store import ConversationStore
 from convostore.store.layout import KIB, Bounds
 
@@ -26,6 +27,7 @@ class Subject:
     user: str
     record: Conversation | None = None
     receipt: str | None = None
+    transcript: Transcript | None = None
 
     @property
     def held(self) -> Conversation:
@@ -95,6 +97,27 @@ def taken(store: ConversationStore, subject: Subject) -> None:
     queued(store, subject)
     subject.receipt = store.take(subject.id, lease_ms=LEASE_MS).receipt
     store.steer(subject.id, "to the right")
+
+
+def changed(store: ConversationStore, subject: Subject) -> None:
+    """A long conversation whose last two changes may be undone."""
+    holding(12)(store, subject)
+    store.edit(subject.id, 2, heavy())
+    store.append(subject.id, message("new"))
+
+
+def undone(store: ConversationStore, subject: Subject) -> None:
+    changed(store, subject)
+    store.undo(subject.id)
+    store.undo(subject.id)
+
+
+def in_hand(store: ConversationStore, subject: Subject) -> None:
+    """A transcript with unsaved changes."""
+    changed(store, subject)
+    subject.transcript = store.transcript(subject.id)
+    subject.transcript.push(heavy("t"))
+    subject.transcript.splice(slice(1, 4), [message("summary")])
 
 
 def with_resource(size: int) -> Callable[[ConversationStore, Subject], None]:
@@ -170,6 +193,9 @@ CALLS: dict[str, Call] = {
         holding(8), lambda s, on: s.append(on.id, messages(201), usage={"requests": 2}, key="its key")
     ),
     "append, everything": Call(holding(3), _append_everything),
+    "append, heavy artifact": Call(
+        holding(3), lambda s, on: s.append(on.id, message("new"), artifacts=_file(100 * KIB, "large"))
+    ),
     "append, taken": Call(taken, lambda s, on: s.append(on.id, message("new"), took=on.receipt)),
     "edit, embedded": Call(holding(3), lambda s, on: s.edit(on.id, 1, message("edited"))),
     "edit, sealed": Call(holding(12), lambda s, on: s.edit(on.id, 2, heavy())),
@@ -192,6 +218,11 @@ CALLS: dict[str, Call] = {
     "continue_from, record": Call(holding(3), lambda s, on: s.continue_from(on.held, messages=messages(2))),
     "delete": Call(holding(3), lambda s, on: s.delete(on.id)),
     "delete, long": Call(holding(20), lambda s, on: s.delete(on.id)),
+    "undo": Call(changed, lambda s, on: s.undo(on.id)),
+    "redo": Call(undone, lambda s, on: s.redo(on.id)),
+    "save_transcript": Call(in_hand, lambda s, on: s.save_transcript(on.transcript)),
+    "fork": Call(changed, lambda s, on: s.fork(on.id)),
+    "rewrite": Call(changed, lambda s, on: s.rewrite(on.id, lambda one: {**one, "read": True})),
     "resources.add": Call(nothing, lambda s, on: s.resources.add(_file(10 * KIB, "new"), user=on.user)),
     "resources.add, large": Call(
         nothing, lambda s, on: s.resources.add(_file(600 * KIB, "new"), user=on.user)
