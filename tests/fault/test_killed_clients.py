@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from support.calls import BOUNDS, CALLS, Subject, messages
 from support.command_log import CommandLog
 from support.killed_clients import killed_at
 from support.last_calls import call_and_die, create_and_die
+from support.scale import SCALE
 from support.servers import Server
 
 pytestmark = pytest.mark.fault
@@ -38,6 +39,12 @@ DYING = (
     "delete",
     "delete, long",
 )
+SERVERS = ("replica_set", "standalone")
+CASES = [
+    (name, server)
+    for number, name in enumerate(DYING)
+    for server in (SERVERS if SCALE >= 1 else SERVERS[number % 2 :][:1])
+]
 State = list[dict[str, Any]]
 
 
@@ -72,13 +79,19 @@ class Place:
         return found
 
 
-@pytest.fixture
-def place(server: Server, database_name: str) -> Iterator[Place]:
+@contextmanager
+def opened(server: Server, database: str) -> Iterator[Place]:
     log = CommandLog()
     with MongoClient[dict[str, Any]](server.uri(), event_listeners=[log]) as client:
-        store = ConversationStore(client[database_name], bounds=BOUNDS, clock=lambda: found.clock())
-        found = Place(server.uri(), database_name, log, store)
+        store = ConversationStore(client[database], bounds=BOUNDS, clock=lambda: found.clock())
+        found = Place(server.uri(), database, log, store)
         store.setup()
+        yield found
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest, database_name: str) -> Iterator[Place]:
+    with opened(request.getfixturevalue(request.param), database_name) as found:
         yield found
 
 
@@ -88,7 +101,7 @@ def prepared(place: Place, name: str, user: str) -> Subject:
     return subject
 
 
-@pytest.mark.parametrize("name", DYING)
+@pytest.mark.parametrize(("name", "place"), CASES, indirect=["place"])
 def test_a_conversation_is_whole_at_one_version_or_the_next(name: str, place: Place) -> None:
     call = CALLS[name]
     whole = prepared(place, name, "nobody dies")
@@ -120,6 +133,7 @@ def between(name: str, before: State, after: State) -> list[State]:
     return allowed
 
 
+@pytest.mark.parametrize("place", SERVERS, indirect=True)
 def test_a_long_conversation_is_created_whole_or_not_at_all(place: Place) -> None:
     def create(user: str, id: int) -> Conversation:
         return Conversation(id=id, user=user, messages=messages(40))
