@@ -9,6 +9,8 @@ from __future__ import annotations
 import marshal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress, count
+from operator import ne
 from typing import TYPE_CHECKING, Any
 
 from convostore.schemas.errors import InvalidRecordError
@@ -193,23 +195,22 @@ def diff(before: Conversation | Snapshot, after: Conversation | Snapshot) -> Cha
 
 
 def _splice(name: str, old: Sequence[bytes], new: Sequence[bytes]) -> Splice | None:
-    shorter = min(len(old), len(new))
-    start = shorter
-    for place, (was, now) in enumerate(zip(old, new, strict=False)):
-        if was != now and not _same(was, now):
-            start = place
-            break
+    start = _common(old, new)
     if start == len(old) == len(new):
         return None
-    room = tail = shorter - start
-    for place, (was, now) in enumerate(zip(reversed(old), reversed(new), strict=False)):
-        if place == room or (was != now and not _same(was, now)):
-            tail = place
-            break
+    tail = _common(old[start:][::-1], new[start:][::-1])
     items = tuple(marshal.loads(taken) for taken in new[start : len(new) - tail])
     for place, item in enumerate(items, start):
         check_json(item, f"{name}[{place}]", index=place)
     return Splice(start, len(old) - tail, items)
+
+
+def _common(old: Sequence[bytes], new: Sequence[bytes]) -> int:
+    """How many items from the beginning are the same; compared in C but for those that may differ."""
+    for place in compress(count(), map(ne, old, new)):
+        if not _same(old[place], new[place]):
+            return place
+    return min(len(old), len(new))
 
 
 def _same(a: bytes, b: bytes) -> bool:
