@@ -15,7 +15,19 @@ from gridfs import GridFSBucket
 
 from convostore.store.pacing import pause_before_next
 
-__all__ = ["Lock", "binding", "bucket", "collect", "gather", "iterate", "monotonic", "pause", "run_blocking", "settle", "sleep"]
+__all__ = [
+    "Lock",
+    "binding",
+    "bucket",
+    "collect",
+    "gather",
+    "iterate",
+    "monotonic",
+    "pause",
+    "run_blocking",
+    "settle",
+    "sleep",
+]
 
 T = TypeVar("T")
 
