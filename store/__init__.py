@@ -6,6 +6,21 @@ from convostore.store.asynchronous.store import AsyncConversationStore
 from convostore.store.asynchronous.users import AsyncUserStore
 from convostore.store.capabilities import CAPABILITIES
 from convostore.store.exchanging import ExportReport, ImportReport, Problem
+from convostore.store.figures import (
+    ConversationsRow,
+    DurationsRow,
+    FailuresRow,
+    HeatRow,
+    MessagesRow,
+    QueuesRow,
+    ReasonCount,
+    SeriesRow,
+    StatusRow,
+    TopRow,
+    UsageRow,
+    UsersRow,
+    WaitingRow,
+)
 from convostore.store.parameters import ALL_USERS, UNSET
 from convostore.store.results import (
     Appended,
@@ -19,7 +34,6 @@ from convostore.store.results import (
     Rewritten,
     Saved,
     SetupReport,
-    UsageRow,
 )
 from convostore.store.synchronous.store import ConversationStore
 from convostore.store.synchronous.users import UserStore
@@ -37,17 +51,29 @@ __all__ = [
     "Collected",
     "ConversationHead",
     "ConversationStore",
+    "ConversationsRow",
     "Deleted",
+    "DurationsRow",
     "ExportReport",
+    "FailuresRow",
     "Finding",
+    "HeatRow",
     "ImportReport",
+    "MessagesRow",
     "Problem",
     "Queued",
+    "QueuesRow",
+    "ReasonCount",
     "Revision",
     "Rewritten",
     "Saved",
+    "SeriesRow",
     "SetupReport",
+    "StatusRow",
+    "TopRow",
     "UsageRow",
     "UserStore",
+    "UsersRow",
+    "WaitingRow",
     *_errors,
 ]

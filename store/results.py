@@ -22,7 +22,6 @@ __all__ = [
     "Rewritten",
     "Saved",
     "SetupReport",
-    "UsageRow",
 ]
 
 
@@ -196,27 +195,3 @@ class Collected:
     examined: int
     marked: int
     removed: int
-
-
-@dataclass(frozen=True, slots=True)
-class UsageRow:
-    """One period: what was credited to it.
-
-    ``start`` is in ms, ``label`` names the period in its zone. ``conversations`` and ``users`` are those with
-    messages or usage in it, ``created`` the conversations made in it. ``unknown`` counts appends that did not
-    say their usage, ``by_creation`` imported messages without a time of their own.
-    """
-
-    start: int
-    label: str
-    conversations: int
-    users: int
-    messages: int
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int
-    requests: int
-    created: int = 0
-    known: int = 0
-    unknown: int = 0
-    by_creation: int = 0

@@ -12,7 +12,7 @@ from convostore.store.asynchronous import _rollup
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.ledger import HOUR_QUARTERS, Counts, read_counts
 from convostore.store.parameters import UserScope
-from convostore.store.results import UsageRow
+from convostore.store.figures import UsageRow
 
 __all__ = ["AsyncAnalytics"]
 

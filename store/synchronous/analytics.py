@@ -9,9 +9,9 @@ from typing import Any
 
 from convostore.schemas.periods import QUARTER_MS, By, Period, period_places, periods, zone_named
 from convostore.store import parameters
+from convostore.store.figures import UsageRow
 from convostore.store.ledger import HOUR_QUARTERS, Counts, read_counts
 from convostore.store.parameters import UserScope
-from convostore.store.results import UsageRow
 from convostore.store.synchronous import _rollup
 from convostore.store.synchronous._backend import Backend
 
