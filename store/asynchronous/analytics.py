@@ -10,9 +10,9 @@ from convostore.schemas.periods import QUARTER_MS, By, Period, period_places, pe
 from convostore.store import parameters
 from convostore.store.asynchronous import _rollup
 from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.figures import UsageRow
 from convostore.store.ledger import HOUR_QUARTERS, Counts, read_counts
 from convostore.store.parameters import UserScope
-from convostore.store.figures import UsageRow
 
 __all__ = ["AsyncAnalytics"]
 

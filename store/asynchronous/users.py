@@ -13,6 +13,7 @@ from convostore.schemas.periods import By
 from convostore.schemas.resources import Resource
 from convostore.schemas.transcript import Transcript
 from convostore.store.asynchronous._watching import AsyncWatch
+from convostore.store.figures import UsageRow
 from convostore.store.parameters import UNSET, Unset
 from convostore.store.results import Appended, ConversationHead, Deleted, Queued, Rewritten, Saved
 from convostore.store.timeline import Revision
