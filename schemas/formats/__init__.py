@@ -24,6 +24,8 @@ from convostore.schemas.formats import (
 )
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.cbor_input import looks_like_cbor, peek_cbor
+from convostore.schemas.formats.documents import Layout
+from convostore.schemas.formats.extended_json import is_extended, relaxed
 from convostore.schemas.formats.items import (
     Branch,
     Facts,
@@ -64,6 +66,7 @@ class Format:
     """One format: how to know it, whether it says whose the conversations are, and its reader.
 
     ``read`` is None for the canonical format, whose lines say more than conversations (``read_canonical``).
+    ``layout`` is given where the program keeps its conversations in a database: how they lie there.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Format:
     names_user: bool
     fits: Callable[[Any], bool]
     read: Callable[[ByteInput, ReadOptions], Iterator[Item]] | None
+    layout: Layout | None = None
 
 
 def _is_canonical(value: Any) -> bool:
@@ -91,11 +95,20 @@ FORMATS: dict[str, Format] = {
         Format(openai_chat.NAME, "OpenAI chat JSON Lines", False, openai_chat.fits, _read_openai),
         Format(chatgpt.NAME, "ChatGPT conversations.json", False, chatgpt.fits, chatgpt.read),
         Format(claude_ai.NAME, "claude.ai export", True, claude_ai.fits, claude_ai.read),
-        Format(librechat.NAME, "LibreChat JSON export", True, librechat.fits, librechat.read),
+        Format(
+            librechat.NAME,
+            "LibreChat, exports and database",
+            True,
+            librechat.fits,
+            librechat.read,
+            librechat.LAYOUT,
+        ),
         Format(openwebui.NAME, "Open WebUI export", True, openwebui.fits, openwebui.read),
         Format(claude_code.NAME, "Claude Code sessions", False, claude_code.fits, claude_code.read),
         Format(codex.NAME, "Codex rollouts", False, codex.fits, codex.read),
-        Format(chat_ui.NAME, "Hugging Face chat-ui documents", True, chat_ui.fits, chat_ui.read),
+        Format(
+            chat_ui.NAME, "Hugging Face chat-ui documents", True, chat_ui.fits, chat_ui.read, chat_ui.LAYOUT
+        ),
     )
 }
 
@@ -120,13 +133,18 @@ def detect(source: ByteInput) -> Format:
     else:
         found = peek_value(source)
         value = None if found is None else found.value
-    fitting = [known for known in FORMATS.values() if known.fits(value)]
+        value = relaxed(value) if is_extended(value) else value
+    fitting = [known for known in FORMATS.values() if _fits(known, value)]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
         names = " and ".join(known.name for known in fitting)
         raise ImportFormatError(f"the input may be {names}: say which with a format")
     raise ImportFormatError(f"no known format ({', '.join(FORMATS)}): {_seen(value)}")
+
+
+def _fits(known: Format, value: Any) -> bool:
+    return known.fits(value) or (known.layout is not None and known.layout.is_loose(value))
 
 
 def _seen(value: Any) -> str:

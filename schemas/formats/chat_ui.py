@@ -1,7 +1,9 @@
 """Conversation documents of Hugging Face's chat-ui, as its database holds them. Pure.
 
-In extended JSON as ``mongoexport`` writes it, or plain. Since 2024 each message lists its ancestors, before
-the list was the conversation. No active branch is stored: it is the last child at every step.
+Dumped, live, in extended JSON as ``mongoexport`` writes it, or plain. Since 2024 each message lists its
+ancestors, before the list was the conversation. No active branch is stored: it is the last child at every
+step. A conversation is known again by its ``_id``. Copies that were shared (collection
+``sharedConversations``, which names nobody) are no conversations of a database; a file of them is read.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from convostore.schemas.formats.attachments import base64_bytes, make_resource
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.content_parts import content_parts
+from convostore.schemas.formats.documents import Gatherer, Layout, Part, extended
 from convostore.schemas.formats.foreign import (
     Draft,
     Item,
@@ -39,7 +42,7 @@ from convostore.schemas.formats.trees import Forest
 from convostore.schemas.json_values import JSON, dump_text
 from convostore.schemas.resources import Resource
 
-__all__ = ["NAME", "fits", "read"]
+__all__ = ["LAYOUT", "NAME", "fits", "read"]
 
 NAME = "chat-ui"
 
@@ -72,8 +75,29 @@ def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
 
     """
     sources = Sources(NAME, options, names_user=True)
-    values = unwrapped(json_values(source), _is_conversation)
+    values = extended(unwrapped(json_values(source), _is_conversation))
     return sources.each(values, lambda found: [_conversation(found, sources)])
+
+
+def _members(document: Mapping[str, JSON]) -> tuple[str, ...] | None:
+    is_shared = "hash" in document and not {"userId", "sessionId"} & document.keys()
+    return ("_id",) if "_id" in document and not is_shared and _is_conversation(document) else None
+
+
+class _Gatherer(Gatherer):
+    def __init__(self, options: ReadOptions) -> None:
+        super().__init__(Sources(NAME, options, names_user=True))
+        self._found: list[Found] = []
+
+    def take(self, part: int, found: Found) -> None:
+        self._found.append(found)
+
+    def end(self) -> Iterator[Item]:
+        found, self._found = self._found, []
+        yield from self.sources.each(found, lambda one: [_conversation(one, self.sources)])
+
+
+LAYOUT = Layout((Part("conversations", _members, is_whole=True),), _Gatherer)
 
 
 def _conversation(found: Found, sources: Sources) -> Item:

@@ -1,7 +1,10 @@
 """LibreChat's JSON export: one conversation, its messages in a list or nested under their parents. Pure.
 
-Also read: several in an array or one a line, and the same fields as the database has them. An export says
-no active branch; that of the newest message is taken.
+Also read: several in an array or one a line, and the database's two collections, ``conversations`` and
+``messages``, dumped, exported or live: the documents of one ``conversationId`` make what the program's own
+export of it has, with the members that only the database keeps. Neither says which branch is the active one;
+that of the newest message is taken. A conversation is known again by its ``conversationId`` wherever it
+comes from.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from convostore.schemas.formats.attachments import make_resource
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.content_parts import content_parts, text_in
+from convostore.schemas.formats.documents import Gatherer, Layout, Part, begins_loose, extended, gathered
 from convostore.schemas.formats.foreign import (
     Draft,
     Item,
@@ -40,12 +44,14 @@ from convostore.schemas.formats.remarks import Remarks
 from convostore.schemas.json_values import JSON, dump_text
 from convostore.schemas.resources import Resource
 
-__all__ = ["NAME", "fits", "read"]
+__all__ = ["LAYOUT", "NAME", "fits", "read"]
 
 NAME = "librechat"
 
 _MESSAGE_SIGNS = frozenset({"messageId", "parentMessageId", "isCreatedByUser"})
 _EXPORT_SIGNS = frozenset({"endpoint", "exportAt", "options", "recursive"})
+# In other collections of the same database, whose documents name conversations and messages, too.
+_SIGNS_OF_OTHERS = frozenset({"shareId", "file_id", "toolId"})
 
 
 def fits(value: JSON) -> bool:
@@ -81,9 +87,71 @@ def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
         InvalidRecordError: ``options.user`` is no valid id.
 
     """
+    if begins_loose(source, LAYOUT):
+        return gathered(extended(json_values(source)), LAYOUT, options)
     sources = Sources(NAME, options, names_user=True)
-    values = unwrapped(json_values(source), _is_conversation)
+    values = extended(unwrapped(json_values(source), _is_conversation))
     return sources.each(values, lambda found: [_conversation(found, sources)])
+
+
+def _members_of_conversation(document: Mapping[str, JSON]) -> tuple[str, ...] | None:
+    if not {"_id", "conversationId"} <= document.keys() or _MESSAGE_SIGNS & document.keys():
+        return None
+    if "endpoint" not in document or _SIGNS_OF_OTHERS & document.keys():
+        return None
+    messages = document.get("messages")
+    inside = isinstance(messages, list) and any(map(_is_message, messages[:3]))
+    return None if inside else ("conversationId",)
+
+
+def _members_of_message(document: Mapping[str, JSON]) -> tuple[str, ...] | None:
+    if not {"messageId", "conversationId"} <= document.keys() or _SIGNS_OF_OTHERS & document.keys():
+        return None
+    known = {"parentMessageId", "isCreatedByUser", "sender"} & document.keys()
+    return ("conversationId",) if known else None
+
+
+def _is_message(value: JSON) -> bool:
+    return isinstance(value, dict) and bool(_MESSAGE_SIGNS & value.keys())
+
+
+class _Gatherer(Gatherer):
+    """The document of a conversation and those of its messages as the export that they would be in."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        super().__init__(Sources(NAME, options, names_user=True))
+        self._about: list[Found] = []
+        self._messages: list[Found] = []
+
+    def take(self, part: int, found: Found) -> None:
+        (self._messages if part else self._about).append(found)
+
+    def end(self) -> Iterator[Item]:
+        about, messages = self._about, self._messages
+        self._about, self._messages = [], []
+        for other in about[1:]:
+            yield Refused(other.position, "another document of the same conversationId; the first was taken")
+        if not about and not messages:
+            return
+        first = (about or messages)[0]
+        head = dict(about[0].value) if about else {"conversationId": first.value["conversationId"]}
+        if head.get("messages") and not messages:
+            reason = "its messages lie in the collection messages, which the input has none of for it"
+            yield Refused(first.position, reason, first_id(head, "conversationId"), skipped=True)
+            return
+        moments = Moments(Remarks())
+        made = [moments.read(one.value.get("createdAt")) for one in messages]
+        order = sorted(range(len(messages)), key=lambda place: made[place] or 0)
+        head["messages"] = [messages[place].value for place in order]
+        notes = tuple(note for one in (*about, *messages) for note in one.notes)
+        yield from self.sources.each(
+            [Found(first.position, head, notes)], lambda found: [_conversation(found, self.sources)]
+        )
+
+
+LAYOUT = Layout(
+    (Part("conversations", _members_of_conversation), Part("messages", _members_of_message)), _Gatherer
+)
 
 
 def _conversation(found: Found, sources: Sources) -> Item:
