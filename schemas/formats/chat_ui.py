@@ -127,7 +127,7 @@ def _conversation(found: Found, sources: Sources) -> Item:
         title=("title", value.get("title")),
         created=[moments.read_or_clock(value.get("createdAt"), value.get("_id"))],
         updated=[moments.read(value.get("updatedAt"))],
-        unknown=rest_of(value, "_id" if id == first_id(value, "_id") else "", "title", "messages"),
+        unknown=rest_of(value, "_id" if first_id(value, "_id") is not None else "", "title", "messages"),
         notes=(*found.notes, *remarks.lines()),
     ).imported(found.position)
 
@@ -194,7 +194,8 @@ def _calls(updates: list[JSON]) -> tuple[list[JSON], list[JSON]]:
 
 
 def _beside(update: Mapping[str, JSON], told: str) -> dict[str, JSON]:
-    return rest_of(update, "type", "subtype", "uuid", told)
+    known = ("subtype",) if update.get("subtype") == told else ()
+    return rest_of(update, "type", "uuid", told, *known)
 
 
 def _file(file: JSON, conversation: str | None) -> Resource | None:

@@ -48,6 +48,7 @@ _SIGNS = frozenset(
         "safe_urls",
     }
 )
+_LINKS = ("message", "parent", "children")
 
 
 def fits(value: JSON) -> bool:
@@ -91,11 +92,14 @@ def _conversation(found: Found, sources: Sources) -> Item:
     if not isinstance(value, dict):
         return Refused(found.position, f"no conversation but a value of {type(value).__name__}")
     id = first_id(value, "conversation_id", "id")
-    if not isinstance(value.get("mapping"), (dict, list)):
+    mapping = value.get("mapping")
+    if mapping is None:
         return Refused(found.position, "it has no mapping, so no messages", id, skipped=True)
+    if not isinstance(mapping, (dict, list)):
+        return Refused(found.position, f"its mapping is no tree but a {type(mapping).__name__}", id)
     remarks = Remarks()
     moments = Moments(remarks, "seconds")
-    nodes = _nodes(value["mapping"])
+    nodes = _nodes(mapping)
     pieces = {id: _piece(node, moments, remarks) for id, node in nodes.items()}
     forest = Forest(_links(nodes, pieces))
     leaf = value.get("current_node")
@@ -117,7 +121,7 @@ def _conversation(found: Found, sources: Sources) -> Item:
         title=("title", value.get("title")),
         created=[moments.read(value.get("create_time"))],
         updated=[moments.read(value.get("update_time"))],
-        unknown=rest_of(value, "title", "mapping"),
+        unknown={**rest_of(value, "title", "mapping"), **_said_by_links(nodes)},
         notes=(*found.notes, *remarks.lines()),
     ).imported(found.position)
 
@@ -135,10 +139,22 @@ def _piece(node: JSON, moments: Moments, remarks: Remarks) -> Piece | None:
     if not isinstance(message, dict):
         remarks.add("messages that are no objects are kept as they are", message)
         return odd_piece(message)
-    beside = rest_of(node, "message", "parent", "children", "id")
+    beside = rest_of(node, *_LINKS, "id")
     if node.get("id") != message.get("id"):
         beside["id"] = node.get("id")
     return chatgpt_piece(message, beside, moments)
+
+
+def _said_by_links(nodes: Mapping[str, JSON]) -> dict[str, JSON]:
+    """What nodes without a message say beside their links."""
+    left = {
+        id: rest
+        for id, node in nodes.items()
+        if isinstance(node, dict)
+        and node.get("message") is None
+        and (rest := rest_of(node, *_LINKS, *(("id",) if node.get("id") == id else ())))
+    }
+    return {"mapping": left} if left else {}
 
 
 def _links(nodes: Mapping[str, JSON], pieces: Mapping[str, Piece | None]) -> dict[str, Node]:

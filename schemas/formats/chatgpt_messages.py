@@ -39,7 +39,7 @@ def chatgpt_piece(given: Mapping[str, JSON], beside: Mapping[str, JSON], moments
     made = moments.read_or_clock(given.get("create_time"), given.get("id"))
     resources = _attachments(given.get("metadata"))
     rest = rest_of(given, "author", "content")
-    more = rest_of(author, "role", "name") if isinstance(name, str) else rest_of(author, "role")
+    more = rest_of(author, *(key for key in ("role", "name") if isinstance(author.get(key), str)))
     if any(item for item in more.values()) or not isinstance(given.get("author"), dict):
         rest["author"] = given.get("author")
     if role == "tool":

@@ -128,9 +128,11 @@ def _piece(line: SessionLine) -> Piece:
     message = dict(given) if isinstance(given, dict) else {"role": role, "content": [given]}
     if isinstance(given, str):
         message["content"] = given
-    if not isinstance(message.get("role"), str):
-        message["role"] = role if isinstance(role, str) else UNKNOWN_ROLE
     beside: dict[str, JSON] = {"lines": [rest_of(line.value, "message")]}
+    if not isinstance(message.get("role"), str):
+        if message.get("role") is not None:
+            beside["role"] = message["role"]
+        message["role"] = role if isinstance(role, str) else UNKNOWN_ROLE
     if "source" in message:
         beside["source"] = message["source"]
     message["source"] = beside

@@ -103,7 +103,8 @@ class _Session:
         self.times.append(made)
         kind, payload = value.get("type"), value.get("payload")
         if kind == "response_item" and payload is not None:
-            self._message(payload, made, rest_of(value, "type", "payload", "timestamp"), moments)
+            told = ("type", "payload", "timestamp") if made is not None else ("type", "payload")
+            self._message(payload, made, rest_of(value, *told), moments)
         elif "payload" not in value and isinstance(kind, str):
             # The older form: the line is the item.
             self._message(rest_of(value, "timestamp") if made is not None else value, made, {}, moments)

@@ -53,7 +53,7 @@ def image_part(part: Mapping[str, JSON], resources: list[Resource]) -> JSON:
     url = image.get("url") if isinstance(image, dict) else image
     if not isinstance(url, str) or not url:
         return None
-    rest = rest_of(image, "url") if isinstance(image, dict) else {}
+    rest = rest_of(part, "type", "image_url") | (rest_of(image, "url") if isinstance(image, dict) else {})
     inside = data_uri(url)
     if inside is not None:
         return inline_part(*inside, rest)

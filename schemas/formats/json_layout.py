@@ -96,7 +96,7 @@ def _array_layout(text: str, line: str, ended: bool, rest: str, *, whole: bool) 
         return "array" if whole else None
     except ValueError:
         return "array"
-    if not isinstance(first, dict) or "role" not in first or "messages" in first:
+    if not isinstance(first, dict) or not isinstance(first.get("role"), str) or "messages" in first:
         return "array"
     if not ended:
         return "lines" if whole else None

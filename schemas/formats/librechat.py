@@ -271,7 +271,7 @@ def _parts(part: JSON, resources: list[Resource]) -> list[JSON]:
     if kind == "image_file" and isinstance(part.get("image_file"), dict):
         resource = _file(part["image_file"])
         resources.append(resource)
-        return [file_part(resource)]
+        return [file_part(resource, rest_of(part, "type", "image_file"))]
     return content_parts([part], resources)
 
 

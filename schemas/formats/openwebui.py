@@ -47,6 +47,9 @@ __all__ = ["NAME", "fits", "read"]
 
 NAME = "openwebui"
 
+_PARTS = ("Text", "FileData", "InlineData")
+_THOUGHTS = ("summary_text", "reasoning_text", "text", "output_text")
+
 
 def fits(value: JSON) -> bool:
     """Whether the value looks like what this format holds."""
@@ -85,8 +88,8 @@ def _conversation(found: Found, sources: Sources) -> Item:
     chat = inner if isinstance(inner, dict) else row
     remarks = Remarks()
     moments = Moments(remarks, "seconds")
-    history = chat.get("history")
-    history = history if isinstance(history, dict) else {}
+    kept = chat.get("history")
+    history = kept if isinstance(kept, dict) else {}
     tree, listed = history.get("messages"), chat.get("messages")
     unknown = rest_of(row, "chat", "title") if chat is inner else {}
     left = rest_of(chat, "history", "messages", "title")
@@ -103,7 +106,8 @@ def _conversation(found: Found, sources: Sources) -> Item:
         lines = tree_lines(nodes, pieces.__getitem__, history.get("currentId"), remarks)
     else:
         return Refused(found.position, "it has no messages", first_id(row, "id"))
-    left |= {"history": rest} if (rest := rest_of(history, "messages")) else {}
+    rest = rest_of(history, *(("messages",) if isinstance(tree, dict) or not tree else ()))
+    left |= {"history": rest} if rest else {} if kept in ({}, None) or history else {"history": kept}
     title = row.get("title")
     if title is None or chat is row:
         title = chat.get("title")
@@ -182,19 +186,9 @@ def _piece(given: Mapping[str, JSON], moments: Moments, remarks: Remarks) -> Pie
 def _output(item: JSON, names: Mapping[str, str], resources: list[Resource]) -> list[JSON]:
     kind = item.get("type") if isinstance(item, dict) else None
     if kind == "message":
-        return content_parts(item.get("content"), resources)
+        return _said(item, resources)
     if kind == "reasoning":
-        thoughts = [
-            part
-            for member in ("summary", "content")
-            for part in (item.get(member) if isinstance(item.get(member), list) else ())
-        ]
-        rest = rest_of(item, "type", "content", "summary")
-        if thoughts and all(
-            isinstance(part, dict) and isinstance(part.get("text"), str) for part in thoughts
-        ):
-            first, *others = (part["text"] for part in thoughts)
-            return [reasoning(first, rest), *map(reasoning, others)]
+        return _thoughts(item) or [item]
     if kind == "function_call" and isinstance(item.get("name"), str):
         call_id = item.get("call_id")
         rest = rest_of(item, "type", "name", "arguments", "call_id" if isinstance(call_id, str) else "")
@@ -205,6 +199,35 @@ def _output(item: JSON, names: Mapping[str, str], resources: list[Resource]) -> 
         rest = rest_of(item, "type", "output", "call_id" if isinstance(call_id, str) else "")
         return [tool_output(name, item.get("output"), call_id, rest=rest)]
     return [item]
+
+
+def _said(item: Mapping[str, JSON], resources: list[Resource]) -> list[JSON]:
+    """What a message among the items says; what else it holds goes along with the first part of Anda's."""
+    parts = content_parts(item.get("content"), resources)
+    rest = rest_of(item, "type", "content", *(("role",) if item.get("role") == "assistant" else ()))
+    if not rest:
+        return parts
+    for place, part in enumerate(parts):
+        if isinstance(part, dict) and part.get("type") in _PARTS:
+            parts[place] = {**part, "source": {**rest, **part.get("source", {})}}
+            return parts
+    return [item]
+
+
+def _thoughts(item: Mapping[str, JSON]) -> list[JSON]:
+    """The texts of a reasoning item; nothing when it holds anything else in their place."""
+    found: list[tuple[str, Mapping[str, JSON]]] = []
+    for member in ("summary", "content"):
+        given = item.get(member)
+        for part in given if isinstance(given, list) else [] if given is None else [given]:
+            if not isinstance(part, dict) or not isinstance(part.get("text"), str):
+                return []
+            named = ("text", "type") if part.get("type") in _THOUGHTS else ("text",)
+            found.append((part["text"], rest_of(part, *named)))
+    rest = rest_of(item, "type", "content", "summary")
+    return [
+        reasoning(said, beside if place else {**rest, **beside}) for place, (said, beside) in enumerate(found)
+    ]
 
 
 def _file(file: Mapping[str, JSON]) -> Resource:

@@ -25,6 +25,10 @@ from support.shared import shared
 ODD_VALUES: list[Any] = [
     None, True, 0, -1, 7, 1.5, 10**30, float("nan"), "", "text", "\ud800", "0" * 300, "a\0b",
     [], [None], [[]], [1, "x"], {}, {"a": 1}, {"type": "text"}, {"$date": 5}, {"$oid": "x"},
+    float("-inf"), 1e308, 1e18, 2**63, -(2**70), 5 * 10**10, 1767323045, 1767323045.5, 1767323045000,
+    "2026-01-02T03:04:05Z", "2026-01-02T03:04:05", "2026-02-30T00:00:00Z", "\x00", "x" * 5000, "{",
+    '{"a": 1}', "data:image/png;base64,!!", "data:,x", ["a", {"b": None}], {"": 1}, {"id": None}, {"url": 5},
+    {"text": ["x"]}, {"$date": {"$numberLong": "9" * 5000}}, {"$ref": "a", "$id": 1}, {"a.b": {"$set": 1}}, {"a\0": 1},
 ]  # fmt: skip
 
 
@@ -100,34 +104,50 @@ def sample(path: str) -> tuple[bytes, dict[str, Any]]:
     return shared(f"data/exports/{path}").read_bytes(), expected[path]["expected"]
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def places_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths of all members, at any depth."""
     if path:
         yield path
     members = (
         value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     )
     for key, item in members:
-        yield from _places(item, (*path, key))
+        yield from places_of(item, (*path, key))
+
+
+def at(value: Any, path: Sequence[Any]) -> Any:
+    """What lies at the end of the path."""
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _exchange(value: Any, one: Sequence[Any], other: Sequence[Any]) -> None:
+    """Put each of two members in the other's place, copies where one lies in the other."""
+    here, there = copy.deepcopy(at(value, one)), copy.deepcopy(at(value, other))
+    first, second = sorted((one, other), key=len)
+    at(value, second[:-1])[second[-1]] = here if second is other else there
+    at(value, first[:-1])[first[-1]] = here if first is other else there
 
 
 @st.composite
 def changed(draw: st.DrawFn, value: Any) -> Any:
-    """The value with up to three of its members, at any depth, dropped, added or of another type."""
+    """The value with up to three of its members, at any depth, dropped, added, exchanged or retyped."""
     found = copy.deepcopy(value)
     for _ in range(draw(st.integers(1, 3))):
-        places = list(_places(found))
+        places = list(places_of(found))
         if not places:
             break
         *way, last = draw(st.sampled_from(places))
-        holder = found
-        for step in way:
-            holder = holder[step]
-        change = draw(st.sampled_from(["drop", "add", "retype"]))
+        holder = at(found, way)
+        change = draw(st.sampled_from(["drop", "add", "retype", "exchange"]))
         odd = copy.deepcopy(draw(st.sampled_from(ODD_VALUES)))
         if change == "drop":
             del holder[last]
         elif change == "retype":
             holder[last] = odd
+        elif change == "exchange":
+            _exchange(found, (*way, last), draw(st.sampled_from(places)))
         elif isinstance(holder, list):
             holder.insert(last, odd)
         else:
