@@ -21,6 +21,7 @@ from convostore.schemas.formats import (
     librechat,
     openai_chat,
     openwebui,
+    pydantic_ai,
 )
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.cbor_input import looks_like_cbor, peek_cbor
@@ -109,6 +110,7 @@ FORMATS: dict[str, Format] = {
         Format(
             chat_ui.NAME, "Hugging Face chat-ui documents", True, chat_ui.fits, chat_ui.read, chat_ui.LAYOUT
         ),
+        Format(pydantic_ai.NAME, "pydantic-ai message lists", False, pydantic_ai.fits, pydantic_ai.read),
     )
 }
 

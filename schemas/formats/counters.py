@@ -11,10 +11,11 @@ from convostore.schemas.usage import Usage
 
 __all__ = ["usage_of"]
 
-_INPUT = ("input_tokens", "prompt_tokens", "prompt_eval_count")
-_OUTPUT = ("output_tokens", "completion_tokens", "eval_count")
-_CACHED = ("cache_read_input_tokens", "cached_input_tokens", "cached_tokens")
-_DETAILS = ("input_tokens_details", "prompt_tokens_details")
+_INPUT = ("input_tokens", "prompt_tokens", "prompt_eval_count", "request_tokens", "inputTokens")
+_OUTPUT = ("output_tokens", "completion_tokens", "eval_count", "response_tokens", "outputTokens")
+_CACHED = ("cache_read_input_tokens", "cached_input_tokens", "cached_tokens", "cache_read_tokens")
+_DETAILS = ("input_tokens_details", "prompt_tokens_details", "input_token_details")
+_CACHED_OF_DETAILS = ("cached_tokens", "cache_read")
 
 
 def usage_of(value: JSON, remarks: Remarks, *, requests: int = 1) -> Usage | None:
@@ -26,9 +27,10 @@ def usage_of(value: JSON, remarks: Remarks, *, requests: int = 1) -> Usage | Non
     if not isinstance(value, dict):
         return None
     cached = [value.get(name) for name in _CACHED]
-    cached += [
-        details.get("cached_tokens") for details in map(value.get, _DETAILS) if isinstance(details, dict)
-    ]
+    for details in map(value.get, _DETAILS):
+        # OpenAI's agents write the details of all requests as a list of one.
+        held = details[0] if isinstance(details, list) and details else details
+        cached += [held.get(name) for name in _CACHED_OF_DETAILS] if isinstance(held, dict) else []
     found = [
         _first((value.get(name) for name in _INPUT), remarks),
         _first((value.get(name) for name in _OUTPUT), remarks),

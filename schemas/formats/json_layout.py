@@ -16,6 +16,7 @@ from convostore.schemas.formats.json_input import (
     is_inside_text,
     line_values,
 )
+from convostore.schemas.json_values import JSON
 
 __all__ = ["Layout", "json_values", "layout_of", "peek_value"]
 
@@ -23,6 +24,17 @@ Layout = Literal["lines", "array", "document"]
 
 _BLANK = "\ufeff \t\r\n"
 _FIRST_LOOK = 64 << 10
+# Members of messages without a role: ShareGPT's, pydantic-ai's, LangChain's in three forms, and items of
+# OpenAI's responses.
+_OF_MESSAGES = (
+    ("from", "value"),
+    ("kind", "parts"),
+    ("type", "data"),
+    ("lc", "kwargs"),
+    ("type", "content"),
+    ("type", "call_id"),
+    ("type", "summary"),
+)
 
 
 def json_values(source: ByteInput) -> Iterator[Found | Refused]:
@@ -96,11 +108,20 @@ def _array_layout(text: str, line: str, ended: bool, rest: str, *, whole: bool) 
         return "array" if whole else None
     except ValueError:
         return "array"
-    if not isinstance(first, dict) or not isinstance(first.get("role"), str) or "messages" in first:
+    if not _is_message(first):
         return "array"
     if not ended:
         return "lines" if whole else None
     return "lines" if _stands_alone(line) else "document"
+
+
+def _is_message(value: JSON) -> bool:
+    """Whether it looks like one message of some program, by the members it has."""
+    if not isinstance(value, dict) or "messages" in value:
+        return False
+    if isinstance(value.get("role"), str):
+        return True
+    return any(all(name in value for name in names) for names in _OF_MESSAGES)
 
 
 def _stands_alone(text: str) -> bool:
