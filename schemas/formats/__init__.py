@@ -22,6 +22,7 @@ from convostore.schemas.formats import (
     openai_chat,
     openwebui,
     pydantic_ai,
+    sharegpt,
 )
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.cbor_input import looks_like_cbor, peek_cbor
@@ -111,6 +112,7 @@ FORMATS: dict[str, Format] = {
             chat_ui.NAME, "Hugging Face chat-ui documents", True, chat_ui.fits, chat_ui.read, chat_ui.LAYOUT
         ),
         Format(pydantic_ai.NAME, "pydantic-ai message lists", False, pydantic_ai.fits, pydantic_ai.read),
+        Format(sharegpt.NAME, "ShareGPT data sets", False, sharegpt.fits, sharegpt.read),
     )
 }
 
