@@ -43,7 +43,7 @@ def import_(
         typer.Option(
             "--format",
             help="auto looks at content; else convostore, anda, openai, rig-session, chatgpt, claude-ai, "
-            "claude-code, codex, librechat, openwebui, chat-ui, pydantic-ai, sharegpt.",
+            "claude-code, codex, librechat, openwebui, chat-ui, langchain, pydantic-ai, sharegpt.",
         ),
     ] = "auto",
     branches: Annotated[

@@ -18,6 +18,7 @@ from convostore.schemas.formats import (
     claude_ai,
     claude_code,
     codex,
+    langchain,
     librechat,
     openai_chat,
     openwebui,
@@ -110,6 +111,14 @@ FORMATS: dict[str, Format] = {
         Format(codex.NAME, "Codex rollouts", False, codex.fits, codex.read),
         Format(
             chat_ui.NAME, "Hugging Face chat-ui documents", True, chat_ui.fits, chat_ui.read, chat_ui.LAYOUT
+        ),
+        Format(
+            langchain.NAME,
+            "LangChain histories, lists and database",
+            False,
+            langchain.fits,
+            langchain.read,
+            langchain.LAYOUT,
         ),
         Format(pydantic_ai.NAME, "pydantic-ai message lists", False, pydantic_ai.fits, pydantic_ai.read),
         Format(sharegpt.NAME, "ShareGPT data sets", False, sharegpt.fits, sharegpt.read),

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from convostore.schemas.formats.items import Found, Refused
 from convostore.schemas.json_values import JSON
 
-__all__ = ["gathered"]
+__all__ = ["conversations_in"]
 
 
-def gathered(
+def conversations_in(
     values: Iterable[Found | Refused],
     is_message: Callable[[JSON], bool],
     is_conversation: Callable[[JSON], bool],

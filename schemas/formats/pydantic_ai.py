@@ -22,7 +22,7 @@ from convostore.schemas.formats.counters import usage_of
 from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
-from convostore.schemas.formats.message_runs import gathered
+from convostore.schemas.formats.message_runs import conversations_in
 from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import (
     Piece,
@@ -107,7 +107,7 @@ def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
 def read_values(values: Iterable[Found | Refused], options: ReadOptions) -> Iterator[Item]:
     """The conversations in the values; raises as :func:`read`."""
     sources = Sources(NAME, options, names_user=False)
-    runs = gathered(values, _is_entry, _is_conversation, lambda value: isinstance(value, dict))
+    runs = conversations_in(values, _is_entry, _is_conversation, lambda value: isinstance(value, dict))
     return sources.each(runs, lambda found: [_conversation(found, sources)])
 
 
