@@ -5,6 +5,7 @@ from convostore.schemas.errors import __all__ as _errors
 from convostore.store.asynchronous.store import AsyncConversationStore
 from convostore.store.asynchronous.users import AsyncUserStore
 from convostore.store.capabilities import CAPABILITIES
+from convostore.store.columns import to_arrow
 from convostore.store.exchanging import ExportReport, ImportReport, Problem
 from convostore.store.figures import (
     ConversationsRow,
@@ -75,5 +76,6 @@ __all__ = [
     "UserStore",
     "UsersRow",
     "WaitingRow",
+    "to_arrow",
     *_errors,
 ]

@@ -1,0 +1,110 @@
+"""Rows of figures as a table for people, as CSV, as JSON, and as files; a file's name says its kind."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from convostore.cli.charts.shapes import Unit
+from convostore.cli.charts.units import short
+from convostore.cli.files import writing
+from convostore.schemas.json_output import foreign_json
+
+__all__ = ["cells", "csv_text", "headings", "rows_json", "write_rows"]
+
+_HEADINGS = {
+    "label": "PERIOD",
+    "input_tokens": "INPUT",
+    "output_tokens": "OUTPUT",
+    "cached_tokens": "CACHED",
+    "follow_up": "FOLLOW-UP",
+}
+_DURATIONS = frozenset({"p50", "p90", "p99", "longest"})
+# Left out of the tables: what a remark below says, or what a period's name says.
+_ASIDE = frozenset({"start", "known", "unknown", "by_creation", "unpriced"})
+
+
+def headings(rows: Sequence[Any]) -> list[str]:
+    """The columns of a table of the rows, the name of each row first."""
+    return [_HEADINGS.get(name, name.replace("_", " ").upper()) for name in _shown(rows)]
+
+
+def cells(rows: Sequence[Any]) -> list[list[str]]:
+    """The rows as texts for people, in the columns of :func:`headings`."""
+    names = _shown(rows)
+    return [[_cell(name, getattr(row, name)) for name in names] for row in rows]
+
+
+def _shown(rows: Sequence[Any]) -> list[str]:
+    names = [field.name for field in fields(rows[0]) if field.name not in _ASIDE]
+    return [name for name in names if name != "cost" or any(row.cost is not None for row in rows)]
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    if name.removeprefix("answer_") in _DURATIONS:
+        return short(value, Unit.DURATION)
+    if isinstance(value, tuple):
+        return "; ".join(f"{one.reason or 'no reason given'} ({one.failures:,})" for one in value)
+    if isinstance(value, float):
+        return f"{value:,.4f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def csv_text(rows: Sequence[Any], kind: type) -> str:
+    """A line of names and one for each row: numbers as they are, what is not known empty, lists as JSON."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(kind)], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        members = asdict(row)
+        writer.writerow(
+            {
+                name: foreign_json(value) if isinstance(value, (list, tuple)) else value
+                for name, value in members.items()
+            }
+        )
+    return text.getvalue()
+
+
+def rows_json(rows: Sequence[Any], **named: Any) -> dict[str, Any]:
+    """The rows as JSON with the zone and whatever else names the answer; what is None is left out of that."""
+    return {
+        "rows": [asdict(row) for row in rows],
+        **{name: value for name, value in named.items() if value is not None},
+    }
+
+
+def write_rows(path: Path, rows: Sequence[Any], kind: type, zone: str, **named: Any) -> None:
+    """Write the rows into a file that ends with .csv, .json, .parquet or .arrow, whole or not at all."""
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        content = csv_text(rows, kind).encode()
+    elif suffix == ".json":
+        content = foreign_json(rows_json(rows, zone=zone, **named)).encode() + b"\n"
+    else:
+        content = _columnar(suffix, rows, kind, zone)
+    with writing(path) as write:
+        write(content)
+
+
+def _columnar(suffix: str, rows: Sequence[Any], kind: type, zone: str) -> bytes:
+    from convostore.store import to_arrow
+
+    table = to_arrow(rows, zone=zone, kind=kind)
+    import pyarrow
+    from pyarrow import parquet
+
+    sink = pyarrow.BufferOutputStream()
+    if suffix == ".parquet":
+        parquet.write_table(table, sink)
+    else:
+        with pyarrow.ipc.new_file(sink, table.schema) as file:
+            file.write_table(table)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
