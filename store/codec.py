@@ -29,6 +29,7 @@ __all__ = [
     "OPTIONS",
     "U64_MAX",
     "Body",
+    "are_native",
     "blob_of",
     "blob_piece_ids",
     "decode_body",
@@ -93,10 +94,11 @@ def document_size(document: Mapping[str, Any]) -> int:
     return len(bson.encode(document, codec_options=OPTIONS))
 
 
-def _is_native(value: JSON) -> bool:
+def are_native(values: Iterable[JSON]) -> bool:
+    """Whether BSON gives each value back equal; it refuses lone surrogates, which this does not look for."""
     # Only asks; what JSON cannot say is refused by check_json, which names the path.
     try:
-        return _walk(value, 0)
+        return all([_walk(value, 0) for value in values])
     except RecursionError:
         return False
 
@@ -127,7 +129,7 @@ def encode_body(value: JSON, path: str, *, index: int | None = None) -> Body:
         TooLargeError: above 2 GiB.
 
     """
-    if _is_native(value):
+    if are_native((value,)):
         try:
             data = bson.encode({"m": value})
         except UnicodeEncodeError:  # a lone surrogate somewhere: its JSON text has it escaped

@@ -88,8 +88,13 @@ def own_times(made: Sequence[int | None], at: int) -> dict[str, Any]:
     """The member ``qs`` of a push record of messages made at these times; nothing when all are of ``at``'s
     quarter.
     """
-    quarters = Counter(time // QUARTER_MS for time in made if time is not None)
-    if not made or (len(quarters) == 1 and quarters[at // QUARTER_MS] == len(made)):
+    if not made:
+        return {}
+    times = [time // QUARTER_MS for time in made if time is not None]
+    if not times:
+        return {"qs": []}
+    quarters = Counter(times)
+    if len(quarters) == 1 and quarters[at // QUARTER_MS] == len(made):
         return {}
     return {"qs": [[quarter, quarters[quarter]] for quarter in sorted(quarters)]}
 

@@ -33,6 +33,11 @@ _RECORD: Final = frozenset(
 )
 """The fields of a head that its record is held in; its lists and queues have limits of their own."""
 
+_GROWING: Final = frozenset(
+    {"failed_reason", "ancestors", "label", "extra", "extra_text", "unknown", "unknown_text"}
+)
+"""Those of them that have no small bound of their own."""
+
 
 def is_heavy(sets: Mapping[str, Any]) -> bool:
     """Whether these members are so large that what else the record holds must be seen before they are set."""
@@ -48,6 +53,8 @@ def check_record(
         TooLargeError: it is.
 
     """
+    if not sets and _GROWING.isdisjoint(head):
+        return
     after = {**head, **(sets or {})}
     members = {name: value for name, value in after.items() if name in _RECORD and name not in gone}
     size = document_size(members)

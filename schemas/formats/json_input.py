@@ -15,7 +15,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from convostore.schemas.formats.items import Found, Position, Refused
 from convostore.schemas.json_values import JSON
@@ -70,6 +69,8 @@ class _Reader:
 
     def taken(self) -> tuple[str, ...]:
         """The notes since the last call."""
+        if not self.notes:
+            return ()
         notes, self.notes = tuple(dict.fromkeys(self.notes)), []
         return notes
 
@@ -81,16 +82,22 @@ def _float(text: str) -> float:
     return value
 
 
-def decode(text: str, position: Position, *, cut: bool = False) -> Found | Refused:
-    """The one value that ``text`` holds; ``cut`` says that the input ended within it, so the reason can."""
-    reader = _Reader()
+def decode(text: str, position: Position) -> Found | Refused:
+    """The one value that ``text`` holds."""
+    return _decoded(_Reader(), text, position, cut=False)
+
+
+def _decoded(reader: _Reader, text: str, position: Position, *, cut: bool) -> Found | Refused:
+    """The same; ``cut`` says that the input ends with the text, perhaps within the value."""
     start = len(text) - len(text.lstrip(_BLANK + _BOM))
     try:
         value, end = reader.read(text, start)
     except ValueError as error:
-        return Refused(position, _reason(error, start, cut=cut))
+        reader.taken()
+        return Refused(position, _reason(error, start, cut=cut and is_open(text)))
     rest = text[end:].strip(_BLANK)
     if rest:
+        reader.taken()
         return Refused(position, f"after the JSON value there is more: {rest[:40]!a}")
     return Found(position, value, reader.taken())
 
@@ -113,16 +120,24 @@ def lines(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes, bool]]:
         while (end := chunk.find(b"\n", start)) >= 0:
             number += 1
             parts.append(chunk[start:end])
-            yield number, b"".join(parts), True
-            parts, start = [], end + 1
+            yield number, _joined(parts), True
+            start = end + 1
         if start < len(chunk):
             parts.append(chunk[start:])
     if parts:
-        yield number + 1, b"".join(parts), False
+        yield number + 1, _joined(parts), False
+
+
+def _joined(parts: list[bytes]) -> bytes:
+    """The parts as one, taken out of the list: a line may be large."""
+    line = parts[0] if len(parts) == 1 else b"".join(parts)
+    parts.clear()
+    return line
 
 
 def line_values(chunks: Iterable[bytes]) -> Iterator[Found | Refused]:
     """JSON Lines: one value a line; blank lines are passed over, a broken line does not stop the rest."""
+    reader = _Reader()
     for number, line, ended in lines(chunks):
         try:
             text = line.decode("utf-8", "surrogatepass")
@@ -131,11 +146,15 @@ def line_values(chunks: Iterable[bytes]) -> Iterator[Found | Refused]:
             continue
         if not text.strip(_BLANK + _BOM):
             continue
-        found = decode(text, number, cut=not ended and is_open(text))
+        digest, size = hashlib.sha256(line.strip()).hexdigest(), len(line)
+        del line
+        found = _decoded(reader, text, number, cut=not ended)
+        del text
         if isinstance(found, Found):
-            digest = hashlib.sha256(line.strip()).hexdigest()
-            found = replace(found, sha256=digest, size=len(line))
-        yield found
+            yield Found(number, found.value, found.notes, digest, size)
+        else:
+            yield found
+        del found
 
 
 def is_inside_text(text: str) -> bool:

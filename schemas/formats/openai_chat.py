@@ -35,6 +35,7 @@ _BLOCKS_OF_OTHERS = frozenset(
     {"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "input_text", "output_text"}
 )
 _OF_ANDA = frozenset({"status", "usage", "period", "artifacts", "updated_at"})
+_STATES = frozenset({"messages", "extra"})
 _NO_TIME = Facts(dialect=NAME)
 _NAMED_BY_CONTENT = "sha256:"
 
@@ -145,14 +146,12 @@ def _imported(
     messages = value.get("messages")
     if not isinstance(messages, list):
         raise InvalidRecordError("messages", "is missing" if messages is None else "is no list")
-    facts = []
+    facts = [_NO_TIME] * len(messages)
     for place, message in enumerate(messages):
         if not _is_message(message):
             raise InvalidRecordError(f"messages[{place}]", "no chat message: it has no role", index=place)
         if "created_at" in message:
-            facts.append(Facts(_made(message, f"messages[{place}].created_at"), dialect=NAME))
-        else:
-            facts.append(_NO_TIME)
+            facts[place] = Facts(_made(message, f"messages[{place}].created_at"), dialect=NAME)
     content, size = found.sha256, found.size
     if id is None or content is None:
         text = dump_text(dict(value))
@@ -178,7 +177,7 @@ def _imported(
         source=Source(NAME, id if id is not None else _nth(content, seen), owned.file, content),
         entries=facts,
         unknown={name: item for name, item in value.items() if name not in named},
-        states=frozenset({"messages", "extra"}),
+        states=_STATES,
         notes=found.notes,
         size=size,
     )

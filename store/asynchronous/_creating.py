@@ -12,7 +12,6 @@ from convostore.schemas.conversations import Conversation, baseline_of
 from convostore.schemas.entries import Source
 from convostore.schemas.errors import ConflictError, InvalidRecordError, UnavailableError
 from convostore.schemas.json_values import JSON
-from convostore.schemas.usage import COUNTERS
 from convostore.store import history, parameters
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
@@ -21,6 +20,7 @@ from convostore.store.asynchronous._numbering import lift_counter, next_ids
 from convostore.store.asynchronous._reading import read_record
 from convostore.store.asynchronous._sealing import store_segments
 from convostore.store.baselines import note
+from convostore.store.births import first_records
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.faults import Unclear
 from convostore.store.heads import Head, new_head, record_fields
@@ -178,7 +178,7 @@ async def prepare(
         size=entries_size(run),
         segments=items,
         next_entry=len(stored),
-        record_log=_first_records(draft),
+        record_log=first_records(record, [entry.stored.get("made") for entry in draft.entries], draft.key),
     )
     return head, stored
 
@@ -199,18 +199,6 @@ async def confirm(backend: AsyncBackend, head: Head, *, comment: str) -> None:
                 f"{comment}: segments of conversation {decode_u64(head['_id'])} were removed while it was "
                 "made; delete it and repeat"
             )
-
-
-def _first_records(draft: Draft) -> list[history.Record]:
-    usage = {name: getattr(draft.record.usage, name) for name in COUNTERS}
-    given = any(usage.values())
-    if not draft.entries and not given:
-        return []
-    record = history.push_record(
-        draft.record.created_at, len(draft.entries), key=draft.key, usage=usage if given else None
-    )
-    made = [entry.stored.get("made") for entry in draft.entries]
-    return [record | history.own_times(made, draft.record.created_at)]
 
 
 async def _insert_head(backend: AsyncBackend, owner: Mapping[str, Any], head: Head, *, comment: str) -> bool:

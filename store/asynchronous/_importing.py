@@ -16,17 +16,16 @@ from convostore.schemas.errors import (
 )
 from convostore.schemas.formats import Imported, ImportedDelta, Item, Noticed, Origin, Refused
 from convostore.store import parameters
-from convostore.store.asynchronous import _creating, _saving
+from convostore.store.asynchronous import _creating, _pace, _saving
+from convostore.store.asynchronous._arriving import Arrivals
 from convostore.store.asynchronous._attaching import Attacher, FindBytes
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._grafting import graft
-from convostore.store.asynchronous._inserting import insert_heads
-from convostore.store.asynchronous._numbering import lift_counter, next_ids
 from convostore.store.asynchronous._reading import read_record
-from convostore.store.asynchronous._updating import bring_up_to_date, link
-from convostore.store.branching import inherited, whole_branches
+from convostore.store.asynchronous._updating import bring_up_to_date
+from convostore.store.branching import whole_branches
 from convostore.store.codec import decode_u64, encode_u64
-from convostore.store.exchanging import ImportReport, encode_facts, merge_delta
+from convostore.store.exchanging import ImportReport, merge_delta
 from convostore.store.heads import Head
 from convostore.store.links import Links
 
@@ -34,7 +33,9 @@ __all__ = ["Importer"]
 
 _CALL = "import"
 _BATCH = 1000
-_BATCH_BYTES = 8 << 20
+_BATCH_BYTES = 4 << 20
+_BREATH = 16
+"""Conversations after which commands under way get their turn."""
 _FACTS = {"user": 1, "source": 1, "version": 1}
 
 
@@ -75,6 +76,7 @@ class Importer:
         self._bytes = 0
         self._seen: dict[int, int] = {}
         self._links = Links()
+        self._arrivals = Arrivals(backend, ids, report, self._links, self._attacher)
 
     async def take(self, item: Item) -> None:
         """Take one thing that was read."""
@@ -85,6 +87,7 @@ class Importer:
             report.note(f"{item.position}: {item.text}")
         elif isinstance(item, ImportedDelta):
             await self._flush()
+            await self._arrivals.settle()
             await self._merge(item)
         elif not self._is_new(item):
             return
@@ -97,10 +100,14 @@ class Importer:
             self._bytes += item.size
             if len(self._batch) >= _BATCH or self._bytes >= _BATCH_BYTES:
                 await self._flush()
+            elif not len(self._batch) % _BREATH:
+                await _pace.breathe()
 
     async def finish(self) -> None:
         """Store what is left, and note the ids that lead out of the input."""
         await self._flush()
+        await self._arrivals.settle()
+        self._tell_progress()
         count, some = self._links.outside()
         if count:
             ids = ", ".join(map(str, some))
@@ -122,16 +129,16 @@ class Importer:
             self._seen[key] = content
             return True
         if self._seen[key] == content:
-            self._counted(item)
+            self._arrivals.count(item)
             self._report.unchanged += 1
         else:
             reason = "the input holds another conversation of the same identity; the first one was taken"
             self._report.add("failed", item.position, reason, source.id)
         return False
 
-    def _counted(self, item: Imported) -> None:
-        self._report.read += 1
-        self._report.messages += len(item.conversation.messages) - inherited(item)
+    async def aclose(self) -> None:
+        """Wait for what is under way, whatever becomes of it."""
+        await self._arrivals.close()
 
     async def _flush(self) -> None:
         batch, self._batch, self._bytes = self._batch, [], 0
@@ -139,6 +146,8 @@ class Importer:
             return
         with self._backend.call(_CALL):
             held = await self._held(batch)
+        if held:
+            await self._arrivals.settle()
         fresh = []
         for item in batch:
             found = held.get((item.conversation.user, item.source.id))
@@ -146,9 +155,11 @@ class Importer:
                 fresh.append(item)
             else:
                 await self._again(item, found)
-        with self._backend.call(_CALL):
-            await self._store(fresh)
+        await self._arrivals.store(fresh)
         await self._take_branches(batch)
+        self._tell_progress()
+
+    def _tell_progress(self) -> None:
         if self._on_progress is not None:
             self._on_progress(self._report)
 
@@ -181,6 +192,7 @@ class Importer:
         """Store those that go on from another conversation, or begin by themselves, one after the other."""
         if not lines:
             return
+        await self._arrivals.settle()
         with self._backend.call(_CALL):
             held = await self._held(lines)
         for line in lines:
@@ -189,10 +201,14 @@ class Importer:
                 await self._again(line, found)
                 continue
             with self._backend.call(_CALL):
-                if line.origin is None or self._report.dry_run:
-                    await self._store([line])
-                else:
+                if line.origin is not None and not self._report.dry_run:
                     await self._continue(line, line.origin)
+                    continue
+            await self._store_now(line)
+
+    async def _store_now(self, item: Imported) -> None:
+        await self._arrivals.store([item])
+        await self._arrivals.settle()
 
     async def _continue(self, item: Imported, origin: Origin) -> None:
         """Store it as a fork of its origin, or whole where that is not stored as it is here."""
@@ -203,7 +219,7 @@ class Importer:
         id = None
         try:
             if parent is not None:
-                draft = self._draft(await self._attacher.attached(item), 0)
+                draft = self._arrivals.draft(await self._attacher.attached(item), 0)
                 owner = {"_id": encode_u64(parent), "user": user}
                 id = await graft(self._backend, owner, draft, origin.after, self._ids, comment=_CALL)
         except NotFoundError:
@@ -221,17 +237,17 @@ class Importer:
             self._report.note(
                 f"{item.position}: {item.source.id} goes on from {origin.id}, which {why}; it is stored whole"
             )
-            await self._store([item])
+            await self._store_now(item)
             return
-        self._counted(item)
-        await self._stored(item, id)
+        self._arrivals.count(item)
+        await self._arrivals.stored(item, id)
 
     # What is there already
 
     async def _again(self, item: Imported, found: Head) -> None:
-        self._counted(item)
+        self._arrivals.count(item)
         id = decode_u64(found["_id"])
-        await self._link(item, id)
+        await self._arrivals.link(item, id)
         if found["source"].get("sha256") == item.source.sha256:
             self._report.unchanged += 1
             return
@@ -245,7 +261,7 @@ class Importer:
         except NotFoundError:
             kept = "it was deleted here while the import went on"
         except ConvostoreError as error:
-            self._uncount(item)
+            self._report.read -= 1
             self._report.add("failed", item.position, str(error), item.source.id)
             return
         if kept is None:
@@ -253,101 +269,8 @@ class Importer:
         elif kept == "":
             self._report.unchanged += 1
         else:
-            self._uncount(item)
+            self._report.read -= 1
             self._report.add("skipped", item.position, kept, item.source.id)
-
-    def _uncount(self, item: Imported) -> None:
-        self._report.read -= 1
-
-    # What is new
-
-    async def _store(self, fresh: Sequence[Imported]) -> None:
-        if not fresh:
-            return
-        ids = await self._numbers(fresh)
-        for item, id in zip(fresh, ids, strict=True):
-            self._links.announce(item.conversation.id, id)
-        ready: list[tuple[Imported, _creating.Draft, Head]] = []
-        for item, id in zip(fresh, ids, strict=True):
-            try:
-                draft = self._draft(await self._attacher.attached(item), id)
-                if not self._report.dry_run:
-                    head, _ = await _creating.prepare(self._backend, draft, id, comment=_CALL)
-                    head["source"]["version"] = head["version"]
-                    ready.append((item, draft, head))
-            except (InvalidRecordError, TooLargeError) as error:
-                self._report.add("failed", item.position, str(error), item.source.id)
-                continue
-            self._counted(item)
-            if self._report.dry_run:
-                await self._stored(item, id)
-        refused = await insert_heads(self._backend, [head for *_, head in ready], comment=_CALL)
-        for place, (item, draft, head) in enumerate(ready):
-            if place in refused:
-                await self._insert_alone(item, draft)
-            else:
-                await _creating.confirm(self._backend, head, comment=_CALL)
-                await self._stored(item, draft.record.id)
-
-    async def _numbers(self, fresh: Sequence[Imported]) -> list[int]:
-        """The id of each: its own where that is free, else the next one, 0 for that in a dry run."""
-        wanted = [encode_u64(item.conversation.id) for item in fresh if item.conversation.id]
-        taken = {0}
-        if wanted:
-            query = {"_id": {"$in": wanted}}
-            found = await self._backend.find("conversations", query, {"_id": 1}, comment=_CALL)
-            taken |= {decode_u64(head["_id"]) for head in found}
-        ids = []
-        for item in fresh:
-            own = item.conversation.id
-            ids.append(0 if own in taken else own)
-            taken.add(own)
-        if self._report.dry_run:
-            return ids
-        if any(ids):
-            await lift_counter(self._backend, "conversation", max(ids), comment=_CALL)
-        nameless = ids.count(0)
-        if nameless:
-            given = iter(await next_ids(self._backend, "conversation", nameless, self._ids, comment=_CALL))
-            ids = [id or next(given) for id in ids]
-        return ids
-
-    def _draft(self, item: Imported, id: int) -> _creating.Draft:
-        """The conversation ready to be stored under that id, its links followed."""
-        record = item.conversation.model_copy(update={"id": id})
-        self._links.follow(record)
-        return _creating.draft_of(
-            self._backend,
-            record,
-            source=item.source,
-            unknown=item.unknown,
-            entries=encode_facts(item.conversation.messages, item.entries),
-        )
-
-    async def _insert_alone(self, item: Imported, draft: _creating.Draft) -> None:
-        """Store one whose id, or source, somebody took in between."""
-        owner = {"_id": encode_u64(draft.record.id), "user": draft.record.user}
-        await _creating.withdraw(self._backend, owner, draft.lineage, comment=_CALL)
-        draft.record.id = 0
-        try:
-            await _creating.create(self._backend, draft, self._ids)
-        except ConflictError as error:
-            self._uncount(item)
-            self._report.add("skipped", item.position, str(error), item.source.id)
-        else:
-            await self._stored(item, draft.record.id)
-
-    async def _stored(self, item: Imported, id: int) -> None:
-        self._report.imported += 1
-        wanted = item.conversation.id
-        if wanted and id != wanted:
-            reason = f"the id {wanted} is taken; it is stored as {id}" if id else f"the id {wanted} is taken"
-            self._report.add("renumbered", item.position, reason, item.source.id)
-        await self._link(item, id)
-
-    async def _link(self, item: Imported, id: int) -> None:
-        record = item.conversation
-        await link(self._backend, self._links, record, id or record.id, dry_run=self._report.dry_run)
 
     # Deltas
 

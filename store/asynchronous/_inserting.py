@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.codec import decode_u64
 from convostore.store.faults import Unclear
-from convostore.store.heads import Head
 
 __all__ = ["insert_heads"]
 
 
-async def insert_heads(backend: AsyncBackend, heads: Sequence[Head], *, comment: str) -> set[int]:
+async def insert_heads(
+    backend: AsyncBackend, heads: Sequence[Mapping[str, Any]], *, comment: str
+) -> set[int]:
     """Insert the heads; the places of those whose id or source somebody else had.
 
     A repeat after an error without an answer finds its own by their lineage.
@@ -35,5 +37,5 @@ async def insert_heads(backend: AsyncBackend, heads: Sequence[Head], *, comment:
     return {place for place in refused if _life(heads[place]) not in ours}
 
 
-def _life(head: Head) -> tuple[int, int]:
+def _life(head: Mapping[str, Any]) -> tuple[int, int]:
     return decode_u64(head["_id"]), int(head["lineage"])

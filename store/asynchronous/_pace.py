@@ -9,16 +9,19 @@ import asyncio
 import inspect
 import os
 import time
+from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from gridfs.asynchronous import AsyncGridFSBucket
 
 from convostore.store.pacing import pause_before_next
 
 __all__ = [
+    "Beside",
     "Lock",
     "binding",
+    "breathe",
     "bucket",
     "collect",
     "gather",
@@ -41,6 +44,11 @@ async def sleep(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
+async def breathe() -> None:
+    """Let others run before work goes on that waits for nothing."""
+    await asyncio.sleep(0)
+
+
 async def pause(attempt: int) -> None:
     """Wait, with jitter, after try number ``attempt`` (from 1) and before the next one."""
     await asyncio.sleep(pause_before_next(attempt))
@@ -55,6 +63,31 @@ async def gather(*calls: Callable[[], Awaitable[T]]) -> list[T]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Beside(Generic[T]):
+    """Calls that run beside the one who starts them; their results come in the order of starting."""
+
+    def __init__(self) -> None:
+        self._started: deque[asyncio.Future[T]] = deque()
+
+    def __len__(self) -> int:
+        """How many were started whose results were not taken."""
+        return len(self._started)
+
+    async def start(self, call: Callable[[], Awaitable[T]]) -> None:
+        """Start one more."""
+        self._started.append(asyncio.ensure_future(call()))
+        await asyncio.sleep(0)
+
+    async def next(self) -> T:
+        """The result of the first one that was not taken, or its error."""
+        return await self._started.popleft()
+
+    async def close(self) -> None:
+        """Wait for all; results and errors that were not taken are lost."""
+        await asyncio.gather(*self._started, return_exceptions=True)
+        self._started.clear()
 
 
 async def collect(items: AsyncIterable[T]) -> list[T]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import aclosing, closing
 from dataclasses import replace
 from typing import IO, Any, TypeVar
 
@@ -79,7 +79,8 @@ async def import_conversations(
 
     if stream.peek(len(ZIP_SIGN)) == ZIP_SIGN:
         with closing(Archive(stream)) as archive, faults.translated("import"):
-            await _import_archive(archive, importer(archive.find), report, format, options)
+            async with aclosing(importer(archive.find)) as taking:
+                await _import_archive(archive, taking, report, format, options)
         return report
     found = _known(format, stream, options)
     report.format = found.name
@@ -88,10 +89,10 @@ async def import_conversations(
             restorer = Restorer(backend, ids, report, user=options.user, on_progress=on_progress)
             await _restore(restorer, stream, report)
         else:
-            taking = importer()
-            for item in _until_broken(found.read(stream, options), report):
-                await taking.take(item)
-            await taking.finish()
+            async with aclosing(importer()) as taking:
+                for item in _until_broken(found.read(stream, options), report):
+                    await taking.take(item)
+                await taking.finish()
     return report
 
 
@@ -209,7 +210,8 @@ def _format(name: Any) -> Format:
 
 def _chunks(source: bytes | IO[bytes] | Iterable[bytes]) -> Iterable[bytes]:
     if isinstance(source, (bytes, bytearray)):
-        return [bytes(source)]
+        held = memoryview(source)
+        return (bytes(held[start : start + _CHUNK]) for start in range(0, len(held), _CHUNK))
     if hasattr(source, "read"):
         return _only_bytes(iter(lambda: source.read(_CHUNK) or b"", b""))
     if isinstance(source, (str, Mapping)) or not isinstance(source, Iterable):

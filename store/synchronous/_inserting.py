@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from convostore.store.codec import decode_u64
 from convostore.store.faults import Unclear
-from convostore.store.heads import Head
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 
 __all__ = ["insert_heads"]
 
 
-def insert_heads(backend: Backend, heads: Sequence[Head], *, comment: str) -> set[int]:
+def insert_heads(backend: Backend, heads: Sequence[Mapping[str, Any]], *, comment: str) -> set[int]:
     """Insert the heads; the places of those whose id or source somebody else had.
 
     A repeat after an error without an answer finds its own by their lineage.
@@ -36,5 +36,5 @@ def insert_heads(backend: Backend, heads: Sequence[Head], *, comment: str) -> se
     return {place for place in refused if _life(heads[place]) not in ours}
 
 
-def _life(head: Head) -> tuple[int, int]:
+def _life(head: Mapping[str, Any]) -> tuple[int, int]:
     return decode_u64(head["_id"]), int(head["lineage"])

@@ -80,7 +80,8 @@ def import_conversations(
 
     if stream.peek(len(ZIP_SIGN)) == ZIP_SIGN:
         with closing(Archive(stream)) as archive, faults.translated("import"):
-            _import_archive(archive, importer(archive.find), report, format, options)
+            with closing(importer(archive.find)) as taking:
+                _import_archive(archive, taking, report, format, options)
         return report
     found = _known(format, stream, options)
     report.format = found.name
@@ -89,10 +90,10 @@ def import_conversations(
             restorer = Restorer(backend, ids, report, user=options.user, on_progress=on_progress)
             _restore(restorer, stream, report)
         else:
-            taking = importer()
-            for item in _until_broken(found.read(stream, options), report):
-                taking.take(item)
-            taking.finish()
+            with closing(importer()) as taking:
+                for item in _until_broken(found.read(stream, options), report):
+                    taking.take(item)
+                taking.finish()
     return report
 
 
@@ -210,7 +211,8 @@ def _format(name: Any) -> Format:
 
 def _chunks(source: bytes | IO[bytes] | Iterable[bytes]) -> Iterable[bytes]:
     if isinstance(source, (bytes, bytearray)):
-        return [bytes(source)]
+        held = memoryview(source)
+        return (bytes(held[start : start + _CHUNK]) for start in range(0, len(held), _CHUNK))
     if hasattr(source, "read"):
         return _only_bytes(iter(lambda: source.read(_CHUNK) or b"", b""))
     if isinstance(source, (str, Mapping)) or not isinstance(source, Iterable):
