@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import Any, Final, Literal
@@ -182,19 +182,31 @@ class Update:
         return self.kept is None and (bool(self.members) or self.messages_from is not None)
 
 
-def plan_update(stored: Conversation, found: Imported, *, untouched: bool) -> Update:
+def plan_update(
+    stored: Conversation,
+    found: Imported,
+    *,
+    untouched: bool,
+    others: Callable[[], Iterable[Sequence[JSON]]] = tuple,
+) -> Update:
     """What a source that has changed since its import changes in the store.
 
     ``untouched`` says that nobody else has changed the stored conversation since. Then messages and members
     become those of the source, unless its history has become shorter: imports never delete. If it was changed
     here too, only messages that follow the stored ones are taken; a history that differs is kept and the
     reason given.
+
+    ``others`` gives the other lines of the source, whole, which are stored as well. A shorter line that
+    leaves the stored one is taken when the stored one goes on in one of them: the active branch has become
+    another one, and nothing is deleted.
     """
     ours, theirs = stored.messages, found.conversation.messages
-    if len(theirs) < len(ours):
-        counts = f"{len(theirs):,} messages, the stored one {len(ours):,}"
-        return Update(kept=f"the source has {counts}; imports delete none")
     differs = _first_difference(ours, theirs)
+    if len(theirs) < len(ours):
+        is_other = differs is not None and untouched
+        if not is_other or all(_first_difference(line, ours) is not None for line in others()):
+            counts = f"{len(theirs):,} messages, the stored one {len(ours):,}"
+            return Update(kept=f"the source has {counts}; imports delete none")
     if differs is not None and differs < len(ours) and not untouched:
         return Update(kept=f"message {differs} was changed here and in the source; the stored one is kept")
     members = _members(stored, found) if untouched else {}

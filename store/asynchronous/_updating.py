@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,10 +10,12 @@ from bson.int64 import Int64
 
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.formats import Imported
+from convostore.schemas.json_values import JSON
 from convostore.store import requests
 from convostore.store.asynchronous import _appending, _saving
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._reading import read_record
+from convostore.store.branching import whole_branches
 from convostore.store.codec import encode_u64
 from convostore.store.exchanging import encode_facts, plan_update
 from convostore.store.heads import Head, encode_unknown
@@ -24,16 +27,23 @@ _CALL = "import"
 
 
 async def bring_up_to_date(
-    backend: AsyncBackend, found: Head, item: Imported, *, untouched: bool, dry_run: bool
+    backend: AsyncBackend,
+    found: Head,
+    item: Imported,
+    *,
+    untouched: bool,
+    with_branches: bool,
+    dry_run: bool,
 ) -> str | None:
     """Let a stored conversation follow its source: None when it did, empty if nothing was to do, or why not.
 
     ``found`` has its ``_id`` and ``user``; ``untouched`` says that it was not changed here since the last
-    import.
+    import, ``with_branches`` that those of the source are stored as well.
     """
     owner = {"_id": found["_id"], "user": found["user"]}
     stored = await read_record(backend, owner, comment=_CALL)
-    plan = plan_update(stored, item, untouched=untouched)
+    lines = map(_messages_of, whole_branches(item) if with_branches else ())
+    plan = plan_update(stored, item, untouched=untouched, others=lambda: lines)
     if plan.kept is not None or dry_run:
         return plan.kept if plan.kept is not None else None if plan else ""
     start = plan.messages_from
@@ -48,6 +58,10 @@ async def bring_up_to_date(
     update: dict[str, Any] = {"$set": {"source": source, **encode_unknown(item.unknown)}}
     await backend.update_many("conversations", {**owner, "version": saved.version}, update, comment=_CALL)
     return None if plan else ""
+
+
+def _messages_of(line: Imported) -> Sequence[JSON]:
+    return line.conversation.messages
 
 
 async def _append(

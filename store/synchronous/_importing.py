@@ -257,7 +257,12 @@ class Importer:
                 untouched = found["source"].get("version") == found["version"]
                 with_references = self._attacher.attached(item)
                 kept = bring_up_to_date(
-                    self._backend, found, with_references, untouched=untouched, dry_run=self._report.dry_run
+                    self._backend,
+                    found,
+                    with_references,
+                    untouched=untouched,
+                    with_branches=self._with_branches,
+                    dry_run=self._report.dry_run,
                 )
         except NotFoundError:
             kept = "it was deleted here while the import went on"

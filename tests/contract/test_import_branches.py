@@ -20,6 +20,7 @@ from support.branched_exports import (
     node,
     openwebui_with_image,
     sessions,
+    texts_by_source,
 )
 from support.killed_clients import killed_at
 from support.servers import Server
@@ -78,20 +79,6 @@ def data(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-def by_source(store: ConversationStore) -> dict[str, list[str]]:
-    """The texts of every conversation by the id of its source."""
-    found = {}
-    for head in store.find(user=ALL_USERS, limit=100).items:
-        assert head.source is not None
-        found[head.source.id] = [text_of(entry.message) for entry in store.entries(head.id)]
-    return found
-
-
-def text_of(message: Any) -> str:
-    content = message["content"]
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
-
-
 def assert_adds_up(report: ImportReport) -> None:
     parts = report.imported, report.updated, report.unchanged, report.skipped, report.failed
     assert report.read == sum(parts), report
@@ -134,7 +121,7 @@ def test_each_branch_is_a_fork_of_what_it_leaves(store: ConversationStore) -> No
     report = store.import_conversations(data([chatgpt()]), user="alice")
 
     assert (report.read, report.imported, report.branches, report.messages) == (4, 4, 3, 8)
-    assert by_source(store) == {
+    assert texts_by_source(store) == {
         "g1": ["hi", "hello", "why?", "because"],
         "g1/c2": ["hi", "hello", "how?", "so"],
         "g1/d3": ["hi", "hello", "how?", "or so"],
@@ -153,7 +140,7 @@ def test_branches_active_skips_the_others_and_says_so(store: ConversationStore) 
 
     assert (report.read, report.imported, report.skipped, report.branches) == (4, 1, 3, 3)
     assert [problem.id for problem in report.problems] == ["g1/c2", "g1/r", "g1/d3"]
-    assert list(by_source(store)) == ["g1"]
+    assert list(texts_by_source(store)) == ["g1"]
     assert report
 
 
@@ -176,7 +163,7 @@ def test_later_export_lets_branches_grow_and_adds_new_ones(store: ConversationSt
     report = store.import_conversations(data([chatgpt(extra_nodes=later)]), user="alice")
 
     assert (report.imported, report.unchanged + report.updated, report.branches) == (1, 4, 4)
-    assert by_source(store) == {
+    assert texts_by_source(store) == {
         "g1": ["hi", "hello", "why?", "because"],
         "g1/c2": ["hi", "hello", "how?", "so", "fine"],
         "g1/d3": ["hi", "hello", "how?", "or so"],
@@ -196,7 +183,7 @@ def test_branch_of_a_conversation_that_was_changed_here_is_stored_whole(store: C
     report = store.import_conversations(data([chatgpt()]), user="alice")
 
     assert report.imported == 3
-    assert by_source(store)["g1/c2"] == ["hi", "hello", "how?", "so"]
+    assert texts_by_source(store)["g1/c2"] == ["hi", "hello", "how?", "so"]
     assert any("g1/c2 goes on from g1" in note and "stored whole" in note for note in report.notes)
     assert_sound(store)
 
@@ -210,8 +197,8 @@ def test_branch_leaves_the_messages_of_the_source_where_they_were_edited_here(
 
     store.import_conversations(data([chatgpt()]), user="alice")
 
-    assert by_source(store)["g1/c2"] == ["hi", "hello", "how?", "so"]
-    assert by_source(store)["g1"][1] == "edited"
+    assert texts_by_source(store)["g1/c2"] == ["hi", "hello", "how?", "so"]
+    assert texts_by_source(store)["g1"][1] == "edited"
     assert_sound(store)
 
 
@@ -219,7 +206,7 @@ def test_session_that_goes_on_from_another_is_a_fork_of_it(store: ConversationSt
     report = store.import_conversations(sessions(), user="alice")
 
     assert (report.read, report.imported, report.branches, report.messages) == (2, 2, 0, 5)
-    assert by_source(store) == {
+    assert texts_by_source(store) == {
         "s1": ["hi", "hello", "go on"],
         "s2": ["hi", "hello", "another way", "as you like"],
     }

@@ -83,6 +83,21 @@ def import_bytes(store: ConversationStore, data: bytes) -> None:
     store.import_conversations(data, user="alice")
 
 
+def text_of(message: Any) -> str:
+    """The text of a message, parts put together."""
+    content = message["content"]
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def texts_by_source(store: ConversationStore) -> dict[str, list[str]]:
+    """The texts of every conversation by the id of its source."""
+    found = {}
+    for head in store.find(user=ALL_USERS, limit=100).items:
+        assert head.source is not None
+        found[head.source.id] = [text_of(entry.message) for entry in store.entries(head.id)]
+    return found
+
+
 def contents(store: ConversationStore) -> list[str]:
     """Everything that an import decides of each conversation, as JSON, without the ids it got."""
     found = []
