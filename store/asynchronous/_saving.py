@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from bson.int64 import Int64
 from convostore.schemas.conversations import Conversation, ConversationStatus
 from convostore.schemas.diff import Changes, Snapshot, diff
 from convostore.schemas.errors import NotFoundError
+from convostore.schemas.json_values import JSON
 from convostore.schemas.transcript import Halt
 from convostore.store import history, saving
 from convostore.store.appending import REPLY, closing_entry, needs_log_seal, needs_seal
@@ -65,10 +66,22 @@ class _Done:
     entries: list[StoredEntry] | None
 
 
+EncodeFrom = Callable[[int, Sequence[JSON]], Sequence[NewEntry]]
+"""Messages of a record from a place on as entries, with what is known of each."""
+
+
 async def save(
-    backend: AsyncBackend, record: Conversation, owner: Mapping[str, Any], *, force: bool
+    backend: AsyncBackend,
+    record: Conversation,
+    owner: Mapping[str, Any],
+    *,
+    force: bool,
+    encode: EncodeFrom | None = None,
 ) -> Saved:
     """Store what changed; the record then holds what is stored.
+
+    Messages that stand where others did have the time, author and dialect of those; with ``encode`` they have
+    what that says.
 
     Raises:
         InvalidRecordError: it has no baseline, or a queue or a fixed member was changed.
@@ -84,6 +97,7 @@ async def save(
     wanted = mine = diff(noted.snapshot, present)
     if not wanted:
         return Saved(noted.version)
+    given = _given(wanted, encode)
     base, rebased, doubted = noted, False, False
     key = backend.key()
     for attempt in backend.attempts():
@@ -92,7 +106,7 @@ async def save(
         if not changes:
             adopt(record, await read_record(backend, owner, comment=_CALL))
             return Saved(baseline(record).version, (), rebased)
-        update = _update(backend, base, changes, key)
+        update = _update(backend, base, changes, key, given)
         done = None
         try:
             done = await _send(backend, owner, base, update)
@@ -122,8 +136,15 @@ async def save(
     raise gave_up(_CALL)
 
 
-def _update(backend: AsyncBackend, base: Baseline, changes: Changes, key: Key) -> _Update:
-    """The changes as fields of one update."""
+def _given(changes: Changes, encode: EncodeFrom | None) -> Sequence[NewEntry] | None:
+    messages = changes.splices.get("messages")
+    return None if messages is None or encode is None else encode(messages.start, messages.items)
+
+
+def _update(
+    backend: AsyncBackend, base: Baseline, changes: Changes, key: Key, given: Sequence[NewEntry] | None
+) -> _Update:
+    """The changes as fields of one update; ``given`` are those of the messages, if known."""
     now = backend.now()
     sets, gone = saving.member_updates(changes, now)
     pushes: dict[str, Any] = {}
@@ -148,12 +169,12 @@ def _update(backend: AsyncBackend, base: Baseline, changes: Changes, key: Key) -
     entries: list[NewEntry] = []
     ids: list[int | None] = []
     if messages is not None:
-        entries = encode_entries(messages.items, made=now)
+        entries = list(encode_entries(messages.items, made=now) if given is None else given)
         replaced = slice(messages.start, messages.stop)
         places = saving.kept_places(base.snapshot.lists["messages"][replaced], messages.items)
         for number, place in enumerate(places):
             held = None if place is None else base.entries[messages.start + place]
-            if held is not None:
+            if held is not None and given is None:
                 entries[number] = in_place_of(held, entries[number])
             ids.append(None if held is None else int(held["id"]))
     return _Update(

@@ -20,6 +20,7 @@ from convostore.store.codec import encode_u64
 from convostore.store.exchanging import encode_facts, plan_update
 from convostore.store.heads import Head, encode_unknown
 from convostore.store.links import Link, Links
+from convostore.store.runs import NewEntry
 
 __all__ = ["bring_up_to_date", "link"]
 
@@ -32,7 +33,7 @@ async def bring_up_to_date(
     item: Imported,
     *,
     untouched: bool,
-    with_branches: bool,
+    with_branches: bool = False,
     dry_run: bool,
 ) -> str | None:
     """Let a stored conversation follow its source: None when it did, empty if nothing was to do, or why not.
@@ -53,7 +54,12 @@ async def bring_up_to_date(
         stored.messages[start:] = item.conversation.messages[start:]
     for name, value in plan.members.items():
         setattr(stored, name, value)
-    saved = await _saving.save(backend, stored, owner, force=True)
+    facts = item.entries
+
+    def encode(first: int, messages: Sequence[JSON]) -> list[NewEntry]:
+        return encode_facts(messages, None if facts is None else facts[first : first + len(messages)])
+
+    saved = await _saving.save(backend, stored, owner, force=True, encode=encode)
     source = {**item.source.to_json(), "version": Int64(saved.version)}
     update: dict[str, Any] = {"$set": {"source": source, **encode_unknown(item.unknown)}}
     await backend.update_many("conversations", {**owner, "version": saved.version}, update, comment=_CALL)

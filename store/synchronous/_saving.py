@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from bson.int64 import Int64
 from convostore.schemas.conversations import Conversation, ConversationStatus
 from convostore.schemas.diff import Changes, Snapshot, diff
 from convostore.schemas.errors import NotFoundError
+from convostore.schemas.json_values import JSON
 from convostore.schemas.transcript import Halt
 from convostore.store import history, saving
 from convostore.store.appending import REPLY, closing_entry, needs_log_seal, needs_seal
@@ -66,8 +67,22 @@ class _Done:
     entries: list[StoredEntry] | None
 
 
-def save(backend: Backend, record: Conversation, owner: Mapping[str, Any], *, force: bool) -> Saved:
+EncodeFrom = Callable[[int, Sequence[JSON]], Sequence[NewEntry]]
+"""Messages of a record from a place on as entries, with what is known of each."""
+
+
+def save(
+    backend: Backend,
+    record: Conversation,
+    owner: Mapping[str, Any],
+    *,
+    force: bool,
+    encode: EncodeFrom | None = None,
+) -> Saved:
     """Store what changed; the record then holds what is stored.
+
+    Messages that stand where others did have the time, author and dialect of those; with ``encode`` they have
+    what that says.
 
     Raises:
         InvalidRecordError: it has no baseline, or a queue or a fixed member was changed.
@@ -83,6 +98,7 @@ def save(backend: Backend, record: Conversation, owner: Mapping[str, Any], *, fo
     wanted = mine = diff(noted.snapshot, present)
     if not wanted:
         return Saved(noted.version)
+    given = _given(wanted, encode)
     base, rebased, doubted = noted, False, False
     key = backend.key()
     for attempt in backend.attempts():
@@ -91,7 +107,7 @@ def save(backend: Backend, record: Conversation, owner: Mapping[str, Any], *, fo
         if not changes:
             adopt(record, read_record(backend, owner, comment=_CALL))
             return Saved(baseline(record).version, (), rebased)
-        update = _update(backend, base, changes, key)
+        update = _update(backend, base, changes, key, given)
         done = None
         try:
             done = _send(backend, owner, base, update)
@@ -121,8 +137,15 @@ def save(backend: Backend, record: Conversation, owner: Mapping[str, Any], *, fo
     raise gave_up(_CALL)
 
 
-def _update(backend: Backend, base: Baseline, changes: Changes, key: Key) -> _Update:
-    """The changes as fields of one update."""
+def _given(changes: Changes, encode: EncodeFrom | None) -> Sequence[NewEntry] | None:
+    messages = changes.splices.get("messages")
+    return None if messages is None or encode is None else encode(messages.start, messages.items)
+
+
+def _update(
+    backend: Backend, base: Baseline, changes: Changes, key: Key, given: Sequence[NewEntry] | None
+) -> _Update:
+    """The changes as fields of one update; ``given`` are those of the messages, if known."""
     now = backend.now()
     sets, gone = saving.member_updates(changes, now)
     pushes: dict[str, Any] = {}
@@ -147,12 +170,12 @@ def _update(backend: Backend, base: Baseline, changes: Changes, key: Key) -> _Up
     entries: list[NewEntry] = []
     ids: list[int | None] = []
     if messages is not None:
-        entries = encode_entries(messages.items, made=now)
+        entries = list(encode_entries(messages.items, made=now) if given is None else given)
         replaced = slice(messages.start, messages.stop)
         places = saving.kept_places(base.snapshot.lists["messages"][replaced], messages.items)
         for number, place in enumerate(places):
             held = None if place is None else base.entries[messages.start + place]
-            if held is not None:
+            if held is not None and given is None:
                 entries[number] = in_place_of(held, entries[number])
             ids.append(None if held is None else int(held["id"]))
     return _Update(

@@ -18,6 +18,7 @@ from convostore.store.codec import encode_u64
 from convostore.store.exchanging import encode_facts, plan_update
 from convostore.store.heads import Head, encode_unknown
 from convostore.store.links import Link, Links
+from convostore.store.runs import NewEntry
 from convostore.store.synchronous import _appending, _saving
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._reading import read_record
@@ -33,7 +34,7 @@ def bring_up_to_date(
     item: Imported,
     *,
     untouched: bool,
-    with_branches: bool,
+    with_branches: bool = False,
     dry_run: bool,
 ) -> str | None:
     """Let a stored conversation follow its source: None when it did, empty if nothing was to do, or why not.
@@ -54,7 +55,12 @@ def bring_up_to_date(
         stored.messages[start:] = item.conversation.messages[start:]
     for name, value in plan.members.items():
         setattr(stored, name, value)
-    saved = _saving.save(backend, stored, owner, force=True)
+    facts = item.entries
+
+    def encode(first: int, messages: Sequence[JSON]) -> list[NewEntry]:
+        return encode_facts(messages, None if facts is None else facts[first : first + len(messages)])
+
+    saved = _saving.save(backend, stored, owner, force=True, encode=encode)
     source = {**item.source.to_json(), "version": Int64(saved.version)}
     update: dict[str, Any] = {"$set": {"source": source, **encode_unknown(item.unknown)}}
     backend.update_many("conversations", {**owner, "version": saved.version}, update, comment=_CALL)

@@ -121,11 +121,20 @@ def test_source_that_grew_is_appended_with_its_times(store: ConversationStore) -
 
 def test_source_that_changed_a_message_changes_it_here(store: ConversationStore) -> None:
     store.import_conversations(lines(chat("a", HI, HELLO)), user="alice")
-    mended = {"role": "user", "content": "hi, mended"}
+    mended = {"role": "user", "content": "hi, mended", "created_at": "2026-03-08T11:00:00Z"}
     report = store.import_conversations(lines(chat("a", mended, HELLO)), user="alice")
     assert counts(report)["updated"] == 1
     (head,) = store.scan(user="alice")
-    assert [entry.message for entry in store.entries(head.id)] == [mended, HELLO]
+    entries = list(store.entries(head.id))
+    assert [entry.message for entry in entries] == [mended, HELLO]
+    assert [entry.made for entry in entries] == [1_772_967_600_000, 1_772_971_200_000]
+
+
+def test_messages_that_take_the_place_of_fewer_have_no_time_but_their_own(store: ConversationStore) -> None:
+    store.import_conversations(lines(chat("a", HI, HELLO)), user="alice")
+    store.import_conversations(lines(chat("a", HI, {**HI, "content": "between"}, HI, HELLO)), user="alice")
+    (head,) = store.scan(user="alice")
+    assert [entry.made for entry in store.entries(head.id)] == [None, None, None, 1_772_971_200_000]
 
 
 def test_source_that_became_shorter_deletes_nothing(store: ConversationStore) -> None:

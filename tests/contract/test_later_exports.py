@@ -31,6 +31,12 @@ def imported(store: ConversationStore, *conversations: Any, **options: Any) -> I
     return report
 
 
+def made_of(store: ConversationStore, source: str) -> list[int | None]:
+    """When each message of the conversation was made."""
+    (id,) = [head.id for head in store.scan(user="alice") if head.source and head.source.id == source]
+    return [entry.made for entry in store.entries(id)]
+
+
 NEW_START = node("b9", "a", "assistant", "oh", 20.0)
 """An answer given again at the beginning: a branch that is shorter than the active one."""
 
@@ -44,6 +50,7 @@ def test_active_branch_that_became_a_shorter_one_is_followed_and_the_old_one_bec
     report = imported(store, later)
 
     assert (report.imported, report.updated, report.skipped, report.failed) == (1, 1, 0, 0)
+    assert made_of(store, "g1") == [1000, 20_000]
     assert texts_by_source(store) == {
         "g1": ["hi", "oh"],
         "g1/b": ["hi", "hello", "why?", "because"],
@@ -63,6 +70,7 @@ def test_active_branch_that_became_another_long_one_is_followed(store: Conversat
 
     found = texts_by_source(store)
     assert found["g1"] == ["hi", "hello", "how?", "or so"]
+    assert made_of(store, "g1") == [1000, 2000, 5000, 7000]
     assert ["hi", "hello", "why?", "because"] in found.values()
     before = contents(store)
     assert imported(store, chatgpt(current="d3")).unchanged
