@@ -85,7 +85,14 @@ class Output:
     ) -> None:
         """Give the rows out; ``named`` is what names the answer in JSON beside its zone."""
         from convostore.cli.output import print_json, print_line, print_table
-        from convostore.cli.tables import cells, csv_text, headings, rows_json, write_rows
+        from convostore.cli.tables import (
+            cells,
+            csv_text,
+            headings,
+            number_columns,
+            rows_json,
+            write_rows,
+        )
 
         if self.out is not None:
             write_rows(self.out, rows, kind, zone, **named)
@@ -99,18 +106,12 @@ class Output:
         elif self.chart and shape is not None:
             _print_chart(shape)
         else:
-            names = headings(rows)
-            print_table(names, cells(rows), right=_numbers(rows, names))
+            print_table(headings(rows), cells(rows), right=number_columns(rows))
         if not (self.out or self.json or self.csv):
             for line in remarks:
                 print_line(line)
         if self.plot is not None:
             _draw(shape, self.plot)
-
-
-def _numbers(rows: Sequence[Any], names: Sequence[str]) -> range:
-    texts = {"REASONS": 1}
-    return range(1, len(names) - sum(texts.get(name, 0) for name in names))
 
 
 def check_suffix(file: Path, kinds: Sequence[str], option: str) -> None:

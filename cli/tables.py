@@ -14,7 +14,7 @@ from convostore.cli.charts.units import short
 from convostore.cli.files import writing
 from convostore.schemas.json_output import foreign_json
 
-__all__ = ["cells", "csv_text", "headings", "rows_json", "write_rows"]
+__all__ = ["cells", "csv_text", "headings", "number_columns", "remarks_of", "rows_json", "write_rows"]
 
 _HEADINGS = {
     "label": "PERIOD",
@@ -39,6 +39,33 @@ def cells(rows: Sequence[Any]) -> list[list[str]]:
     return [[_cell(name, getattr(row, name)) for name in names] for row in rows]
 
 
+def number_columns(rows: Sequence[Any]) -> list[int]:
+    """Which columns of :func:`headings` hold numbers."""
+    first = rows[0]
+    texts = (str, tuple)
+    return [
+        place
+        for place, name in enumerate(_shown(rows))
+        if name != "name" and not isinstance(getattr(first, name), texts)
+    ]
+
+
+def remarks_of(rows: Sequence[Any]) -> list[str]:
+    """What a table does not show: how much of it is not known."""
+
+    def total(member: str) -> int:
+        return sum(getattr(row, member, 0) for row in rows)
+
+    remarks = []
+    if unknown := total("unknown"):
+        remarks.append(f"{unknown:,} appends did not say their usage")
+    if undated := total("by_creation"):
+        remarks.append(f"{undated:,} imported messages have no time of their own: they count when created")
+    if unpriced := total("unpriced"):
+        remarks.append(f"{unpriced:,} tokens have no price")
+    return remarks
+
+
 def _shown(rows: Sequence[Any]) -> list[str]:
     names = [field.name for field in fields(rows[0]) if field.name not in _ASIDE]
     return [name for name in names if name != "cost" or any(row.cost is not None for row in rows)]
@@ -46,7 +73,7 @@ def _shown(rows: Sequence[Any]) -> list[str]:
 
 def _cell(name: str, value: Any) -> str:
     if value is None:
-        return "-"
+        return "none" if name == "name" else "-"
     if name.removeprefix("answer_") in _DURATIONS:
         return short(value, Unit.DURATION)
     if isinstance(value, tuple):

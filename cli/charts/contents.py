@@ -64,7 +64,7 @@ def _messages(rows: Sequence[MessagesRow]) -> list[Panel]:
 
 
 def _statuses(rows: Sequence[StatusRow]) -> list[Panel]:
-    names = ("completed", "failed", "cancelled", "idle", "working", "submitted")
+    names = ("completed", "idle", "working", "failed", "cancelled", "submitted")
     return [
         Panel(
             "conversations created, by status", _series(rows, **{name: name for name in names}), stacked=True

@@ -41,11 +41,17 @@ _BARS = 120
 _GAP = 0.1
 _MOST = 800
 """More periods than that are drawn in groups: there are not enough dots for each."""
+_WIDE = 20
+"""Durations that differ by more than this factor have a logarithmic axis."""
+_POWERS = (1, 10, 100, 1_000, 10_000, 60_000, 600_000, 3_600_000, 36_000_000, 259_200_000, 2_592_000_000)
+_LETTERS = 150
+"""How many letters of a legend fit beside each other."""
 # Okabe and Ito's, told apart by the colour-blind.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#999999")
 _INK = "#333333"
 _STYLE = {
-    "font.family": ["DejaVu Sans"],
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
     "font.size": 10,
     "text.color": _INK,
     "axes.edgecolor": "#888888",
@@ -108,24 +114,46 @@ def _panel(axes: Any, panel: Panel, moments: Sequence[int]) -> None:
     if highs:
         axes.stairs(_drawable(highs), edges, fill=True, color=_COLOURS[0], alpha=0.25, linewidth=0)
     bottom = nothing
-    for colour, one in zip(_COLOURS, panel.series, strict=False):
+    for place, (colour, one) in enumerate(zip(_COLOURS, panel.series, strict=False)):
         highest = max([highest, *_known(one.values, bottom)])
         if filled:
             _fill(axes, one, bottom, edges, colour)
         else:
             highest = max([highest, *_known(one.highs, nothing)])
-            _steps(axes, one, edges, colour)
+            _steps(axes, one, edges, colour, 2.2 - 0.5 * place)
         if panel.stacked:
             bottom = [low + (value or 0) for low, value in zip(bottom, one.values, strict=True)]
-    _value_axis(axes, highest, panel.unit)
-    highest_only = panel.merge is Merge.HIGHEST and any(one.highs for one in panel.series)
-    axes.set_title(f"{panel.title}, the highest" if highest_only else panel.title, loc="left", fontsize=10)
+    title = panel.title
+    if panel.merge is Merge.HIGHEST and any(one.highs for one in panel.series):
+        title += ", the highest"
+    lowest = min((value for one in panel.series for value in one.values if value), default=0.0)
+    if panel.unit is Unit.DURATION and highest > lowest * _WIDE > 0:
+        _logarithmic_axis(axes, lowest, highest)
+        title += " (logarithmic axis)"
+    else:
+        _value_axis(axes, highest, panel.unit)
+    axes.grid(axis="y", color="#dddddd", linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.set_title(title, loc="left", fontsize=10)
     if len(panel.series) > 1:
-        axes.legend(
-            loc="lower right", bbox_to_anchor=(1, 1), frameon=False, ncols=8, borderaxespad=0.1, fontsize=9
-        )
+        _legend(axes, panel)
     if all(value is None for one in panel.series for value in one.values):
         axes.text(0.5, 0.5, "nothing known", transform=axes.transAxes, ha="center", color="#888888")
+
+
+def _legend(axes: Any, panel: Panel) -> None:
+    """Above the panel, beside its title; on two lines where the names are too long for one."""
+    room = _LETTERS - len(panel.title)
+    count = len(panel.series)
+    wide = sum(len(one.name) + 6 for one in panel.series) > room
+    axes.legend(
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        frameon=False,
+        ncols=-(-count // 2) if wide else count,
+        borderaxespad=0.1,
+        fontsize=9,
+    )
 
 
 def _known(values: Sequence[float | None], bottom: Sequence[float]) -> list[float]:
@@ -151,9 +179,10 @@ def _fill(axes: Any, one: Series, bottom: Sequence[float], edges: Sequence[float
     )
 
 
-def _steps(axes: Any, one: Series, edges: Sequence[float], colour: str) -> None:
+def _steps(axes: Any, one: Series, edges: Sequence[float], colour: str, width: float) -> None:
+    # Each thinner than those below it, so that equal ones are all seen.
     values = _drawable(one.values)
-    axes.stairs(values, edges, baseline=None, color=colour, linewidth=1.6, label=one.name)
+    axes.stairs(values, edges, baseline=None, color=colour, linewidth=width, label=one.name)
     if one.highs and one.highs != one.values:
         axes.stairs(_drawable(one.highs), edges, baseline=None, color=colour, linewidth=0.6, alpha=0.5)
 
@@ -169,8 +198,16 @@ def _value_axis(axes: Any, highest: float, unit: Unit) -> None:
     axes.set_ylim(0, max(highest * 1.06, step))
     axes.set_yticks(marks, [short(mark, unit) for mark in marks])
     axes.set_ylim(0, max(highest * 1.06, step))
-    axes.grid(axis="y", color="#dddddd", linewidth=0.7)
-    axes.set_axisbelow(True)
+
+
+def _logarithmic_axis(axes: Any, lowest: float, highest: float) -> None:
+    """An axis of durations that begins with 0 and goes on in powers: beside p99, p50 would lie at 0."""
+    first = max((mark for mark in _POWERS if mark <= lowest), default=_POWERS[0])
+    marks = [mark for mark in _POWERS if first <= mark < highest * 3]
+    axes.set_yscale("symlog", linthresh=marks[0], linscale=0.3)
+    axes.set_yticks([0, *marks], [short(mark, Unit.DURATION) for mark in (0, *marks)])
+    axes.set_yticks([], minor=True)
+    axes.set_ylim(0, highest * 1.5)
 
 
 def _time_axis(every: Sequence[Any], chart: Chart) -> None:

@@ -64,6 +64,8 @@ def test_the_wheel_holds_every_module_and_its_licence(wheel: Path) -> None:
     expected = {f"convostore/{path.relative_to(ROOT).as_posix()}" for path in module_files()}
     assert {name for name in names if name.endswith(".py")} == expected
     assert {f"convostore/{part}/py.typed" for part in PARTS} <= names
+    templates = {f"convostore/{path.relative_to(ROOT).as_posix()}" for path in ROOT.glob("cli/**/*.html")}
+    assert templates and templates <= names
     assert any(name.endswith("/licenses/LICENSE") for name in names)
 
 

@@ -1,0 +1,95 @@
+"""The report's page: which figures it shows, from the rows of ``store.analytics``. No store in here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from convostore.cli.charts.contents import chart_of, grid_of, ranking_of
+from convostore.cli.charts.drawing import picture
+from convostore.cli.charts.page import Page, Section, inline_svg
+from convostore.cli.charts.shapes import Chart, Grid, Ranking, edges_of, range_text
+from convostore.cli.tables import cells, headings, number_columns, remarks_of
+from convostore.store import HeatRow, TopRow, UsageRow, WaitingRow
+
+__all__ = ["Answers", "report_page"]
+
+_TOTALS = {
+    "created": "conversations made",
+    "messages": "messages",
+    "requests": "requests",
+    "input_tokens": "input tokens",
+    "output_tokens": "output tokens",
+    "cached_tokens": "cached tokens",
+    "cost": "cost",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What was found: the series and the greatest by their titles, the hours of the week, what waits."""
+
+    by: str
+    zone: str
+    usage: Sequence[UsageRow]
+    series: Mapping[str, Sequence[Any]]
+    tops: Mapping[str, Sequence[TopRow]]
+    heat: Sequence[HeatRow]
+    waiting: Sequence[WaitingRow]
+
+
+def report_page(found: Answers, about: Sequence[str]) -> Page:
+    """The page of the report; ``about`` says in lines whose figures these are and when they were made."""
+    edges = edges_of([row.start for row in found.usage], found.by, found.zone)
+    span = f"{range_text(edges, found.by, found.zone)}, times in {found.zone}"
+    sections: list[Section] = []
+    for title, rows in {"Usage": found.usage, **found.series}.items():
+        shape = chart_of(rows, found.by, found.zone)
+        happened = [row for row in rows if _says_something(row)]
+        notes = ["A period in which nothing happened has no row."] if len(happened) < len(rows) else []
+        sections.append(_section(len(sections), title, shape, happened, notes))
+    grid = grid_of(found.heat, "tokens", found.zone, f"Tokens by hour and weekday\n{span}")
+    sections.append(_section(len(sections), "Hours of the week", grid))
+    for title, top in found.tops.items():
+        ranking = ranking_of(top, "tokens", f"{title} by tokens\n{span}") if top else None
+        sections.append(_section(len(sections), title, ranking, top, folded=False))
+    sections.append(_section(len(sections), "Waiting now", None, found.waiting, folded=False))
+    return Page(
+        title="Conversations and their usage",
+        about=[f"{span}, by {found.by}", *about],
+        numbers=_totals(found.usage),
+        remarks=remarks_of(found.usage),
+        sections=sections,
+    )
+
+
+def _section(
+    place: int,
+    title: str,
+    shape: Chart | Grid | Ranking | None,
+    rows: Sequence[Any] = (),
+    notes: Sequence[str] = (),
+    *,
+    folded: bool = True,
+) -> Section:
+    name = f"p{place + 1}"
+    drawn = "" if shape is None else inline_svg(picture(shape, "svg", salt=name), name, shape.title)
+    if not rows:
+        return Section(title, drawn, notes=[*notes, *([] if drawn else ["Nothing."])])
+    return Section(title, drawn, headings(rows), cells(rows), number_columns(rows), notes, folded)
+
+
+def _says_something(row: Any) -> bool:
+    """Whether anything but the period's name is in a row."""
+    return any(getattr(row, field.name) for field in fields(row) if field.name not in ("start", "label"))
+
+
+def _totals(rows: Sequence[UsageRow]) -> list[tuple[str, str]]:
+    totals = []
+    for member, name in _TOTALS.items():
+        known = [value for row in rows if (value := getattr(row, member)) is not None]
+        if known:
+            total = sum(known)
+            totals.append((name, f"{total:,.2f}" if isinstance(total, float) else f"{total:,}"))
+    return totals
