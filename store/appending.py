@@ -16,8 +16,9 @@ from convostore.schemas.transcript import Halt
 from convostore.schemas.transcript.roles import stop_entry
 from convostore.store import history
 from convostore.store.codec import U64_MAX, decode_u64, encode_u64
+from convostore.store.crediting import first_hour
 from convostore.store.heads import Head, status_fields
-from convostore.store.history import HOUR_MS, Key
+from convostore.store.history import Key
 from convostore.store.layout import Bounds, Limits
 from convostore.store.limits import check_attachments
 from convostore.store.queues import LEASE_FIELDS
@@ -212,9 +213,12 @@ def command(
         else:  # near the end of the range: an absolute, saturated value, guarded by what was read
             query[path] = encode_u64(stored) if seen is not None else -1
             settled[path] = encode_u64(min(stored + count, U64_MAX))
+    record = asked.record(halted)
+    if "status" in settled:
+        record["st"] = settled["status"]
     pushes: dict[str, Any] = {
         "messages": {"$each": [entry.stored for entry in asked.entries]},
-        "log": {"$each": [asked.record(halted)]},
+        "log": {"$each": [record]},
     }
     for name, items in asked.attachments.items():
         if items:
@@ -231,7 +235,7 @@ def command(
         "$push": pushes,
         "$inc": increments,
         "$max": {"updated_at": encode_u64(asked.now)},
-        "$min": {"dirty": Int64(asked.now // HOUR_MS)},
+        "$min": {"dirty": Int64(first_hour([record]) or 0)},
     }
     if settled:
         update["$set"] = settled

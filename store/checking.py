@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from convostore.store import history
 from convostore.store.codec import U64_MAX, decode_u64
+from convostore.store.crediting import credited
 from convostore.store.heads import COUNTERS, Head, embedded
 from convostore.store.results import Finding
 from convostore.store.runs import StoredEntry, entries_size
@@ -89,7 +89,7 @@ def check_ledger(head: Head, changes: Sequence[Mapping[str, Any]]) -> list[Findi
             detail = f"records {first} to {to} follow record {expected - 1} and are {len(document['recs'])}"
             found.append(Finding("broken", "changes_gap", id, detail))
         expected = to + 1
-        if document["sums"] != history.hourly_sums(document["recs"]):
+        if document["sums"] != credited(document["recs"]):
             found.append(
                 Finding("broken", "ledger", id, f"sums of records {first} to {to} are not the records'")
             )

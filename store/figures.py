@@ -32,9 +32,11 @@ __all__ = [
 class UsageRow:
     """What was credited to a period.
 
-    ``conversations`` and ``users`` are those with messages or usage in it, ``created`` the conversations made
-    in it. ``known`` are the appends that gave their usage, ``unknown`` those that did not; ``by_creation``
-    the imported messages without a time of their own, which count when their conversation was made.
+    ``conversations`` and ``users`` are the active ones: made in it, written to, or with usage; ``created``
+    the conversations made in it. ``known`` are the appends that gave their usage, ``unknown`` those that did
+    not; ``by_creation`` the imported messages without a time of their own, which count when their
+    conversation was made, and ``tokens_by_creation`` the tokens (input and output) of imports that give them
+    for a conversation as a whole.
     ``cost`` is what the tokens cost, as far as the table has a price; ``unpriced`` are the tokens of models
     that it does not name, or of no model that is known.
     """
@@ -52,13 +54,14 @@ class UsageRow:
     known: int = 0
     unknown: int = 0
     by_creation: int = 0
+    tokens_by_creation: int = 0
     cost: float | None = None
     unpriced: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationsRow:
-    """Conversations of a period: ``created`` in it, and ``active``, with messages or usage in it.
+    """Conversations of a period: ``created`` in it, and ``active``: made, written to, or with usage.
 
     Of the created ones ``imported`` came from elsewhere, and ``forked`` from another conversation.
     """
@@ -73,7 +76,7 @@ class ConversationsRow:
 
 @dataclass(frozen=True, slots=True)
 class UsersRow:
-    """Users of a period with messages or usage in it: ``new`` for the first time ever, ``returning`` others;
+    """Active users of a period: ``new`` for the first time ever, ``returning`` others;
     ``users`` both.
     """
 

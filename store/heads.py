@@ -14,7 +14,8 @@ Beside the record's own members it holds what the store knows of it (``storage.m
 ``recent``          keys of the newest calls that leave no record in the log
 ``taken``           a lease on queued texts, which lie in ``taken_steering`` and ``taken_follow_ups``
 ``due``             when a worker may claim it (submitted: since when)
-``dirty``           the oldest hour not rolled up
+``dirty``           there is something to roll up: the oldest hour of it
+``states``          ``[{at, s, r?}]``: changes of status by other calls than appends, the newest ones
 ==================  ====================================================================================
 """
 
@@ -45,6 +46,7 @@ from convostore.store.codec import (
     encode_text,
     encode_u64,
 )
+from convostore.store.crediting import first_hour
 from convostore.store.history import HOUR_MS
 from convostore.store.layout import SCHEMA_VERSION, Limits
 from convostore.store.limits import check_attachments, check_queued, check_record
@@ -63,6 +65,7 @@ __all__ = [
     "queue_items",
     "record_fields",
     "record_members",
+    "state_push",
 ]
 
 Head: TypeAlias = dict[str, Any]
@@ -100,6 +103,9 @@ _MEMBERS: Final = [
     "embedded_bytes",
     "segments",
 ]
+
+_STATES: Final = 100
+_REASON: Final = 500
 
 HEAD_FIELDS: Final[dict[str, Any]] = {
     **dict.fromkeys(_MEMBERS, 1),
@@ -200,6 +206,14 @@ def status_fields(status: ConversationStatus, now: int) -> tuple[dict[str, Any],
     return settled, gone
 
 
+def state_push(status: ConversationStatus, now: int, failed_reason: Any = None) -> dict[str, dict[str, Any]]:
+    """The push that notes a change of status for the figures; ``failed_reason`` is one as stored."""
+    noted: dict[str, Any] = {"at": encode_u64(now), "s": status.value}
+    if failed_reason is not None:
+        noted["r"] = encode_text(decode_text(failed_reason)[:_REASON])
+    return {"states": {"$each": [noted], "$slice": -_STATES}}
+
+
 def record_fields(
     record: Conversation,
     *,
@@ -232,6 +246,9 @@ def record_fields(
             queued += head[name]
     for name in ("child", "ancestors", "label", "extra", "period", "created_at", "updated_at"):
         head |= encode_member(name, getattr(record, name))
+    if record.status is not ConversationStatus.COMPLETED:
+        noted = state_push(record.status, record.updated_at, head.get("failed_reason"))
+        head["states"] = noted["states"]["$each"]
     if source is not None:
         head["source"] = source.to_json()
     if unknown:
@@ -258,7 +275,9 @@ def new_head(
     record_log: Sequence[Mapping[str, Any]],
 ) -> Head:
     """The document of a conversation: its record's fields, its newest messages and the store's own facts."""
-    hours = [row["at"] // HOUR_MS for row in record_log] or [decode_u64(fields["created_at"]) // HOUR_MS]
+    hour = first_hour(record_log)
+    if hour is None:
+        hour = decode_u64(fields["created_at"]) // HOUR_MS
     return {
         **fields,
         "messages": list(entries),
@@ -273,7 +292,7 @@ def new_head(
         "segments": list(segments),
         "log": list(record_log),
         "log_start": Int64(0),
-        "dirty": Int64(min(hours)),
+        "dirty": encode_u64(hour),
     }
 
 

@@ -10,6 +10,7 @@ omitted when it says nothing:
 ``n``    messages pushed (1 when omitted); absent in records of another kind
 ``u``    usage given, counter by counter (only those above zero)
 ``md``   the model, when known
+``st``   the status that the append set
 ``qs``   of an import: ``[quarter of an hour, messages]`` by the messages' own times; the rest count at ``at``
 ``by``   author of the change
 ``e``    ids drawn from the conversation's counter, when not ``n``
@@ -30,7 +31,7 @@ from bson.objectid import ObjectId
 
 from convostore.schemas.json_values import JSON, dump_text
 from convostore.schemas.periods import QUARTER_MS
-from convostore.store.codec import INT64_MAX, U64_MAX, decode_u64, encode_u64
+from convostore.store.codec import INT64_MAX, decode_u64, encode_u64
 
 __all__ = [
     "HOUR_MS",
@@ -39,7 +40,6 @@ __all__ = [
     "digest",
     "drawn",
     "find_record",
-    "hourly_sums",
     "ids_of",
     "push_record",
 ]
@@ -173,23 +173,3 @@ def ids_of(records: Sequence[Mapping[str, Any]], place: int, next_entry: int) ->
     """
     after = next_entry - sum(drawn(record) for record in records[place + 1 :])
     return tuple(range(after - pushed(records[place]), after))
-
-
-def hourly_sums(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Messages and usage of these records by hour and model, in order of hours: the ledger of a sealed run.
-
-    A row is ``{h: hours since 1970, m?: model, n: messages, i, o, c, r: counters, k: records that gave
-    usage}``.
-    """
-    rows: dict[tuple[int, str], dict[str, Any]] = {}
-    for record in records:
-        hour, model = record["at"] // HOUR_MS, record.get("md")
-        row = rows.setdefault(
-            (hour, model or ""), {"h": Int64(hour), **({"m": model} if model else {}), "n": 0}
-        )
-        row["n"] += pushed(record)
-        for short, count in record.get("u", {}).items():
-            row[short] = encode_u64(min(decode_u64(row.get(short, 0)) + decode_u64(count), U64_MAX))
-        if "u" in record:
-            row["k"] = row.get("k", 0) + 1
-    return [rows[place] for place in sorted(rows)]

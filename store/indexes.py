@@ -66,8 +66,13 @@ INDEXES: Final[dict[str, list[dict[str, Any]]]] = {
         {"name": "hour", "key": {"h": 1}},
         {"name": "user", "key": {"user": 1, "h": 1}},
         {"name": "conversation", "key": {"_id.c": 1}},
+        # Creations, waits that ended, failures, texts that wait: in some rows only.
+        {"name": "born", "key": {"h": 1}, "partialFilterExpression": {"status": _PRESENT}},
+        {"name": "waits", "key": {"h": 1}, "partialFilterExpression": {"waits": _PRESENT}},
+        {"name": "failures", "key": {"h": 1}, "partialFilterExpression": {"failures": _PRESENT}},
+        {"name": "queued", "key": {"user": 1}, "partialFilterExpression": {"queued": _PRESENT}},
     ],
-    "sheets": [],
+    "sheets": [{"name": "hour", "key": {"h": 1}}],
     "meta": [
         # Deletions that a crash left unfinished.
         {
@@ -138,6 +143,7 @@ VALIDATORS: Final[dict[str, dict[str, Any]]] = {
                 "segments": {"bsonType": "array"},
                 "log": {"bsonType": "array"},
                 "log_start": _WHOLE,
+                "states": {"bsonType": "array"},
                 "log_before": _WHOLE,
                 "source": {"bsonType": "object", "required": ["format", "id"]},
             },

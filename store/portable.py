@@ -23,8 +23,9 @@ from convostore.schemas.formats.canonical_reader import read_entry
 from convostore.schemas.identifiers import check_text
 from convostore.schemas.json_values import JSON
 from convostore.store.codec import INT64_MAX, U64_MAX, decode_text, decode_u64, document_size
+from convostore.store.crediting import first_hour
 from convostore.store.heads import QUEUES, Head, decode_unknown, queue_items, source_of
-from convostore.store.history import HOUR_MS, Record
+from convostore.store.history import Record
 from convostore.store.runs import StoredEntry, to_entry
 
 __all__ = [
@@ -208,7 +209,7 @@ def head_extras(line: ConversationLine, records: Sequence[Record]) -> Head:
     if size:
         extras["queue_bytes"] = size
     if records:
-        extras["dirty"] = Int64(min(int(record["at"]) for record in records) // HOUR_MS)
+        extras["dirty"] = Int64(first_hour(records) or 0)
     return extras
 
 

@@ -12,9 +12,9 @@ from typing import Any, Literal
 from bson.int64 import Int64
 
 from convostore.schemas.errors import ConflictError, LeaseLostError, TooLargeError
-from convostore.store.codec import decode_text, document_size, encode_u64
+from convostore.store.codec import INT64_MAX, decode_text, decode_u64, document_size, encode_u64
 from convostore.store.heads import QUEUES, Head, queue_item
-from convostore.store.history import Key, digest
+from convostore.store.history import HOUR_MS, Key, digest
 from convostore.store.layout import Limits
 from convostore.store.results import Queued
 
@@ -41,6 +41,11 @@ _TOLD_MS = 60_000
 QueueName = Literal["steering_messages", "follow_up_messages"]
 
 
+def _marked(now: int) -> dict[str, Any]:
+    """What marks the conversation for the next roll-up: its figures say what waits."""
+    return {"dirty": Int64(min(now, INT64_MAX) // HOUR_MS)}
+
+
 def enqueue(
     owner: Mapping[str, Any], name: QueueName, text: str, now: int, seen: Head | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -59,6 +64,7 @@ def enqueue(
         "$push": {name: {"$each": [item]}},
         "$inc": {"queue_bytes": size},
         "$max": {"updated_at": encode_u64(now)},
+        "$min": _marked(now),
     }
     return query, update
 
@@ -97,13 +103,15 @@ def take(
     lease = {"key": key, "receipt": receipt, "until": Int64(now + (lease_ms or _TOLD_MS))}
     waiting = [{f"{name}.0": {"$exists": True}} for name in QUEUES]
     query = {**owner, "taken": {"$exists": False}, "$or": waiting}
-    return query, {"$set": {"taken": lease}, "$rename": {**QUEUES, "queue_bytes": "taken_bytes"}}
+    moved = {**QUEUES, "queue_bytes": "taken_bytes"}
+    return query, {"$set": {"taken": lease}, "$rename": moved, "$min": _marked(now)}
 
 
 def take_for_good(owner: Mapping[str, Any], receipt: str, now: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Let go of the lease, whose texts the taker now has: the next taker may forget them."""
     query = {**owner, "taken.receipt": receipt}
-    return query, {"$set": {"taken.final": True, "taken.until": Int64(now)}}
+    sets = {"taken.final": True, "taken.until": Int64(now)}
+    return query, {"$set": sets, "$min": _marked(now)}
 
 
 def put_back(
@@ -112,7 +120,10 @@ def put_back(
     """Put what lies under the head's lease back at the front of the queues; of one for good, forget it."""
     lease = head["taken"]
     query = {**owner, "taken.receipt": lease["receipt"]}
-    update: dict[str, Any] = {"$unset": dict.fromkeys(LEASE_FIELDS, "")}
+    update: dict[str, Any] = {
+        "$unset": dict.fromkeys(LEASE_FIELDS, ""),
+        "$min": _marked(decode_u64(head["updated_at"])),
+    }
     if not lease.get("final"):
         update["$inc"] = {"queue_bytes": head.get("taken_bytes", 0)}
         pushes = {

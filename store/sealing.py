@@ -13,6 +13,7 @@ from bson.int64 import Int64
 
 from convostore.store import history
 from convostore.store.codec import document_size
+from convostore.store.crediting import credited
 from convostore.store.heads import Head, embedded
 from convostore.store.layout import Bounds
 from convostore.store.manifest import Item
@@ -125,7 +126,7 @@ def change_document(conversation: Any, head: Head, records: Sequence[history.Rec
         "to": Int64(start + len(records)),
         "next": Int64(head["next_entry"] - sum(map(history.drawn, later))),
         "keys": [key for record in records for key in history.keys_of(record)],
-        "sums": history.hourly_sums(records),
+        "sums": credited(records),
         "recs": list(records),
     }
 

@@ -26,7 +26,7 @@ from convostore.store.asynchronous._splicing import gave_up, splice
 from convostore.store.baselines import Baseline, adopt, advanced, baseline, check_queues, renew
 from convostore.store.codec import decode_body, decode_u64
 from convostore.store.faults import Unclear
-from convostore.store.heads import WITHOUT_LISTS, Head, encode_attachment, message_count
+from convostore.store.heads import WITHOUT_LISTS, Head, encode_attachment, message_count, state_push
 from convostore.store.history import HOUR_MS, Key
 from convostore.store.requests import check_members
 from convostore.store.results import Saved
@@ -165,6 +165,8 @@ def _update(
     if attached or pushes or not sets.keys().isdisjoint(("resources", "artifacts")):
         sets["attachment_bytes"] = saving.attachment_bytes(base.snapshot, changes)
     saving.check_members(base.head, base.snapshot, sets, gone)
+    if "status" in changes.set:
+        pushes |= state_push(ConversationStatus(changes.set["status"]), now, sets.get("failed_reason"))
     messages = changes.splices.get("messages")
     entries: list[NewEntry] = []
     ids: list[int | None] = []
@@ -216,6 +218,7 @@ def _base_update(update: _Update) -> dict[str, Any]:
     written: dict[str, Any] = {
         "$inc": {"version": 1},
         "$max": {"updated_at": update.updated_at},
+        "$min": {"dirty": Int64(update.now // HOUR_MS)},
     }
     if update.sets:
         written["$set"] = dict(update.sets)
@@ -241,7 +244,6 @@ async def _send_members(
         record = history.usage_record(update.now, update.key, update.usage)
         written["$push"] = {**written.get("$push", {}), "log": {"$each": [record]}}
         written["$inc"] |= {"revision": 1}
-        written["$min"] = {"dirty": Int64(update.now // HOUR_MS)}
         query["log.k"] = {"$ne": update.key}
     else:
         query, written = with_key(query, written, update.key)
@@ -279,7 +281,6 @@ async def _send_append(
         "embedded_count": count,
         "embedded_bytes": Int64(size),
     }
-    written["$min"] = {"dirty": Int64(update.now // HOUR_MS)}
     reply = await backend.modify("conversations", query, written, REPLY, comment=_CALL)
     if reply is None:
         return None

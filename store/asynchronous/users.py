@@ -9,11 +9,10 @@ from convostore.schemas.conversations import Conversation, ConversationDelta, Co
 from convostore.schemas.entries import Entry, Page
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.json_values import JSON
-from convostore.schemas.periods import By
 from convostore.schemas.resources import Resource
 from convostore.schemas.transcript import Transcript
 from convostore.store.asynchronous._watching import AsyncWatch
-from convostore.store.figures import UsageRow
+from convostore.store.asynchronous.user_analytics import AsyncUserAnalytics
 from convostore.store.parameters import UNSET, Unset
 from convostore.store.results import Appended, ConversationHead, Deleted, Queued, Rewritten, Saved
 from convostore.store.timeline import Revision
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from convostore.store.asynchronous.store import AsyncConversationStore
 
-__all__ = ["AsyncUserAnalytics", "AsyncUserResources", "AsyncUserStore"]
+__all__ = ["AsyncUserResources", "AsyncUserStore"]
 
 
 class AsyncUserResources:
@@ -44,29 +43,6 @@ class AsyncUserResources:
     async def get(self, id: int, *, conversation: int | None = None) -> Resource:
         """As :meth:`AsyncResources.get`."""
         return await self.__store.resources.get(id, user=self.__user, conversation=conversation)
-
-
-class AsyncUserAnalytics:
-    """One user's figures."""
-
-    def __init__(self, store: AsyncConversationStore, user: str) -> None:
-        self.__store = store
-        self.__user = user
-
-    async def usage(
-        self,
-        *,
-        since: int | None = None,
-        until: int | None = None,
-        by: By | str = By.DAY,
-        tz: str = "UTC",
-        label: str | None = None,
-        model: str | None = None,
-    ) -> list[UsageRow]:
-        """As :meth:`AsyncAnalytics.usage`."""
-        return await self.__store.analytics.usage(
-            user=self.__user, since=since, until=until, by=by, tz=tz, label=label, model=model
-        )
 
 
 class AsyncUserStore:

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bson.int64 import Int64
+
 from convostore.schemas.conversations import ConversationStatus
 from convostore.schemas.errors import ConflictError, InvalidRecordError, StatusError
 from convostore.schemas.json_values import JSON, check_json, same_json
 from convostore.store.codec import encode_text, encode_u64
-from convostore.store.heads import Head, encode_member, extra_of, fields_of, status_fields
-from convostore.store.history import Key
+from convostore.store.heads import Head, encode_member, extra_of, fields_of, state_push, status_fields
+from convostore.store.history import HOUR_MS, Key
 from convostore.store.limits import check_record, is_heavy
 from convostore.store.statuses import STOPPABLE, sources
 from convostore.store.synchronous._backend import Backend
@@ -84,7 +86,13 @@ def _planned(
     if seen is not None and is_heavy(sets):
         check_record(seen, sets, gone)
         query = {**query, "version": seen["version"]}
-    update: dict[str, Any] = {"$inc": {"version": 1}, "$max": {"updated_at": encode_u64(now)}}
+    update: dict[str, Any] = {
+        "$inc": {"version": 1},
+        "$max": {"updated_at": encode_u64(now)},
+        "$min": {"dirty": Int64(now // HOUR_MS)},
+    }
+    if "status" in sets:
+        update["$push"] = state_push(ConversationStatus(sets["status"]), now, sets.get("failed_reason"))
     if sets:
         update["$set"] = sets
     if gone:

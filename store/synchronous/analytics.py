@@ -3,46 +3,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from convostore.schemas.periods import QUARTER_MS, By, Period, period_places, periods, zone_named
+from convostore.schemas.errors import QueryError
+from convostore.schemas.periods import By
+from convostore.schemas.prices import PriceTable
 from convostore.store import parameters
-from convostore.store.figures import UsageRow
-from convostore.store.ledger import HOUR_QUARTERS, Counts, read_counts
+from convostore.store.asking import asked, price_table
+from convostore.store.figures import (
+    ConversationsRow,
+    DurationsRow,
+    FailuresRow,
+    HeatRow,
+    MessagesRow,
+    QueuesRow,
+    StatusRow,
+    TopRow,
+    UsageRow,
+    UsersRow,
+    WaitingRow,
+)
 from convostore.store.parameters import UserScope
-from convostore.store.synchronous import _rollup
+from convostore.store.synchronous import _activity, _ranking, _rollup, _series
 from convostore.store.synchronous._backend import Backend
 
 __all__ = ["Analytics"]
 
-_CALL = "analytics"
-
-
-@dataclass(slots=True)
-class _Sum:
-    counts: Counts = field(default_factory=Counts)
-    conversations: set[Any] = field(default_factory=set)
-    users: set[str] = field(default_factory=set)
-    distinct: tuple[int, int] | None = None
-
 
 class Analytics:
-    """Questions of operators and analysts, answered from the ledger; each first rolls up what changed."""
+    """Questions of operators and analysts, answered from roll-ups; each first rolls up what changed.
+
+    Everything is credited to when it was written, quarter of an hour by quarter. ``since`` (included) and
+    ``until`` (excluded), ms since 1970, default to the first and the last moment with something in it;
+    periods and quarters at the edges are whole. ``by`` is ``hour``, ``day``, ``week`` (from Monday) or
+    ``month`` in the zone ``tz``; a day has 23 or 25 hours when the clock changes. A series has no gaps: a
+    period in which nothing happened has zeros. ``label`` and ``model`` take what has that label, or was used
+    by that model (empty: an unknown one), alone; of a label the first 256 characters count.
+
+    Every question takes a few round trips, and raises ``QueryError`` when a parameter makes no sense: an
+    unknown zone, an empty range, more than 200,000 periods.
+    """
 
     def __init__(self, opened: Callable[[], Backend]) -> None:
         self._opened = opened
 
     def advance(self) -> int:
         """Roll up what changed since the last time; how many conversations that were."""
-        backend = self._opened()
-        return _rollup.advance(backend)
+        return _rollup.advance(self._opened())
 
     def rebuild(self) -> int:
-        """Make the whole ledger anew from the conversations; how many there are."""
-        backend = self._opened()
-        return _rollup.rebuild(backend)
+        """Make the whole ledger anew from the conversations; how many there are.
+
+        Figures kept of deleted conversations stay. Broken off, it is finished by the next question.
+        """
+        return _rollup.rebuild(self._opened())
 
     def usage(
         self,
@@ -54,137 +69,185 @@ class Analytics:
         tz: str = "UTC",
         label: str | None = None,
         model: str | None = None,
+        prices: PriceTable | None = None,
     ) -> list[UsageRow]:
-        """Usage by period, in order, without gaps: a period in which nothing happened has zeros.
+        """Tokens, requests, messages, conversations and users by period; with ``prices`` also costs."""
+        wanted = asked(user, since=since, until=until, by=by, tz=tz, label=label, model=model)
+        table = price_table(prices)
+        with self._current("analytics.usage") as backend:
+            return _activity.usage(backend, wanted, table, comment=_CALL)
 
-        ``since`` (included) and ``until`` (excluded), ms, default to the first and the last moment with
-        something in it; periods at the edges are whole. Everything is credited to when it was written.
+    def conversations(
+        self,
+        *,
+        user: UserScope,
+        since: int | None = None,
+        until: int | None = None,
+        by: By | str = By.DAY,
+        tz: str = "UTC",
+        label: str | None = None,
+    ) -> list[ConversationsRow]:
+        """Conversations made, and active, by period."""
+        wanted = asked(user, since=since, until=until, by=by, tz=tz, label=label)
+        with self._current("analytics.conversations") as backend:
+            return _activity.conversations(backend, wanted, comment=_CALL)
 
-        Raises:
-            QueryError: the zone is unknown, or the range empty or too long.
+    def users(
+        self,
+        *,
+        user: UserScope,
+        since: int | None = None,
+        until: int | None = None,
+        by: By | str = By.DAY,
+        tz: str = "UTC",
+        label: str | None = None,
+        model: str | None = None,
+    ) -> list[UsersRow]:
+        """Active users by period: new ones, and those who came back."""
+        wanted = asked(user, since=since, until=until, by=by, tz=tz, label=label, model=model)
+        with self._current("analytics.users") as backend:
+            return _activity.users(backend, wanted, comment=_CALL)
 
+    def messages(
+        self,
+        *,
+        user: UserScope,
+        since: int | None = None,
+        until: int | None = None,
+        by: By | str = By.DAY,
+        tz: str = "UTC",
+        label: str | None = None,
+        model: str | None = None,
+    ) -> list[MessagesRow]:
+        """Messages written by period, and changes of stored ones."""
+        wanted = asked(user, since=since, until=until, by=by, tz=tz, label=label, model=model)
+        with self._current("analytics.messages") as backend:
+            return _activity.messages(backend, wanted, comment=_CALL)
+
+    def statuses(
+        self,
+        *,
+        user: UserScope,
+        since: int | None = None,
+        until: int | None = None,
+        by: By | str = By.DAY,
+        tz: str = "UTC",
+        label: str | None = None,
+    ) -> list[StatusRow]:
+        """The conversations created in each period by their present status."""
+        wanted = asked(user, since=since, until=until, by=by, tz=tz, label=label)
+        with self._current("analytics.statuses") as backend:
+            return _series.statuses(backend, wanted, comment=_CALL)
+
+    def failures(
+        self,
+        *,
+        user: UserScope,
+        since: int | None = None,
+        until: int | None = None,
+        by: By | str = By.DAY,
+        tz: str = "UTC",
+        label: str | None = None,
+    ) -> list[FailuresRow]:
+        """Failures by when they happened, with their reasons; of a reason the first 500 characters count.
+
+        Of the changes of a conversation's status by calls other than ``append`` the newest 100 are known.
         """
-        owner = parameters.many_users(user)
-        zone = zone_named(tz)
-        wanted = By(parameters.one_of(by, tuple(By), "by"))
-        for value, name in ((since, "since"), (until, "until")):
-            if value is not None:
-                parameters.milliseconds(value, name)
-        for text, name in ((label, "label"), (model, "model")):
-            if text is not None:
-                parameters.plain_text(text, name)
+        wanted = asked(user, since=since, until=until, by=by, tz=tz, label=label)
+        with self._current("analytics.failures") as backend:
+            return _series.failures(backend, wanted, comment=_CALL)
+
+    def queues(
+        self,
+        *,
+        user: UserScope,
+        since: int | None = None,
+        until: int | None = None,
+        by: By | str = By.DAY,
+        tz: str = "UTC",
+        label: str | None = None,
+    ) -> list[QueuesRow]:
+        """How long conversations had been ``submitted`` when work on them began, or they were stopped."""
+        wanted = asked(user, since=since, until=until, by=by, tz=tz, label=label)
+        with self._current("analytics.queues") as backend:
+            return _series.queues(backend, wanted, comment=_CALL)
+
+    def waiting(self, *, user: UserScope, label: str | None = None) -> list[WaitingRow]:
+        """What waits at this moment: conversations to be run, steering and follow-up texts to be taken."""
+        wanted = asked(user, label=label)
+        with self._current("analytics.waiting") as backend:
+            return _series.waiting(backend, wanted, comment=_CALL)
+
+    def durations(
+        self,
+        *,
+        user: UserScope,
+        since: int | None = None,
+        until: int | None = None,
+        by: By | str = By.DAY,
+        tz: str = "UTC",
+        label: str | None = None,
+    ) -> list[DurationsRow]:
+        """How long the conversations created in each period lasted, and how soon they were answered.
+
+        By the messages as they stand: an edited conversation is measured by what is left of it.
+        """
+        wanted = asked(user, since=since, until=until, by=by, tz=tz, label=label)
+        with self._current("analytics.durations") as backend:
+            return _series.durations(backend, wanted, comment=_CALL)
+
+    def top(
+        self,
+        of: str,
+        *,
+        user: UserScope,
+        since: int | None = None,
+        until: int | None = None,
+        label: str | None = None,
+        model: str | None = None,
+        order: str = "tokens",
+        limit: int = 10,
+        prices: PriceTable | None = None,
+    ) -> list[TopRow]:
+        """The ``users``, ``labels`` or ``models`` that used most, at most 10,000.
+
+        ``order`` is ``tokens`` (input and output), ``requests``, ``messages``, ``conversations`` or ``cost``,
+        which needs ``prices``.
+        """
+        wanted = asked(user, since=since, until=until, label=label, model=model)
+        parameters.one_of(of, _ranking.NAMES, "of")
+        parameters.one_of(order, _ranking.ORDERS, "order")
+        parameters.page_limit(limit, most=10_000)
+        table = price_table(prices)
+        if order == "cost" and table is None:
+            raise QueryError("order", "cost needs prices")
+        with self._current("analytics.top") as backend:
+            return _ranking.ranking(
+                backend, wanted, of, order=order, limit=limit, prices=table, comment=_CALL
+            )
+
+    def heat(
+        self,
+        *,
+        user: UserScope,
+        since: int | None = None,
+        until: int | None = None,
+        tz: str = "UTC",
+        label: str | None = None,
+        model: str | None = None,
+    ) -> list[HeatRow]:
+        """What was used in each hour of the week, in the zone: 168 rows."""
+        wanted = asked(user, since=since, until=until, tz=tz, label=label, model=model)
+        with self._current("analytics.heat") as backend:
+            return _activity.heat(backend, wanted, comment=_CALL)
+
+    @contextmanager
+    def _current(self, call: str) -> Iterator[Backend]:
+        """The backend with roll-ups that are up to date."""
         backend = self._opened()
         _rollup.advance(backend)
-        with backend.call("analytics.usage"):
-            span = _span(backend, owner, since, until)
-            if span is None:
-                return []
-            found = periods(*span, wanted, zone)
-            sums = [_Sum() for _ in found]
-            if owner is not None:
-                _from_rows(backend, owner, found, sums, label, model)
-            elif label is None and model is None and _are_hours(found):
-                _from_totals(backend, found, sums)
-            else:
-                _from_sheets(backend, found, sums, label, model)
-        return [_row(period, one) for period, one in zip(found, sums, strict=True)]
+        with backend.call(call):
+            yield backend
 
 
-def _span(backend: Backend, user: str | None, since: int | None, until: int | None) -> tuple[int, int] | None:
-    """The range asked for, its open ends where there is something."""
-    ends: list[int | None] = [since, until]
-    for place, order in ((0, 1), (1, -1)):
-        if ends[place] is not None:
-            continue
-        query: dict[str, Any] = {} if user is None else {"user": user}
-        name = "sheets" if user is None else "ledger"
-        key = "_id" if user is None else "h"
-        edge = backend.find(name, query, {"h": 1}, comment=_CALL, sort=[(key, order)], limit=1)
-        if not edge:
-            return None
-        hour = edge[0]["_id"] if user is None else edge[0]["h"]
-        ends[place] = (int(hour) + place) * HOUR_QUARTERS * QUARTER_MS
-    first, last = ends
-    assert first is not None and last is not None
-    return first, last
-
-
-def _are_hours(found: Sequence[Period]) -> bool:
-    """Whether each period is one hour of UTC, of which the sheets hold distinct counts."""
-    hour = HOUR_QUARTERS * QUARTER_MS
-    return all(period.start % hour == 0 and period.end - period.start == hour for period in found)
-
-
-def _from_totals(backend: Backend, found: Sequence[Period], sums: list[_Sum]) -> None:
-    hour = HOUR_QUARTERS * QUARTER_MS
-    first, last = found[0].start // hour, found[-1].end // hour
-    sheets = backend.find("sheets", {"_id": {"$gte": first, "$lt": last}}, {"t": 1}, comment=_CALL)
-    for sheet in sheets:
-        one = sums[sheet["_id"] - first]
-        one.counts = read_counts(sheet["t"])
-        one.distinct = (sheet["t"].get("cs", 0), sheet["t"].get("us", 0))
-
-
-def _from_sheets(
-    backend: Backend, found: Sequence[Period], sums: list[_Sum], label: str | None, model: str | None
-) -> None:
-    first, last = found[0].start // QUARTER_MS, found[-1].end // QUARTER_MS
-    hours = {"$gte": first // HOUR_QUARTERS, "$lte": last // HOUR_QUARTERS}
-    sheets = backend.find("sheets", {"_id": hours}, {"s": 1}, comment=_CALL)
-    slots = [slot for sheet in sheets for slot in sheet["s"] if _fits(slot, label, model)]
-    for slot, place in zip(slots, period_places(found, [slot["q"] for slot in slots]), strict=True):
-        if place >= 0:
-            _add(sums[place], slot, slot["cs"], slot["us"])
-
-
-def _fits(slot: Mapping[str, Any], label: str | None, model: str | None) -> bool:
-    return (label is None or slot.get("l") == label) and (model is None or slot["m"] == model)
-
-
-def _from_rows(
-    backend: Backend,
-    user: str,
-    found: Sequence[Period],
-    sums: list[_Sum],
-    label: str | None,
-    model: str | None,
-) -> None:
-    first, last = found[0].start // QUARTER_MS, found[-1].end // QUARTER_MS
-    query: dict[str, Any] = {
-        "user": user,
-        "h": {"$gte": first // HOUR_QUARTERS, "$lte": last // HOUR_QUARTERS},
-    }
-    if label is not None:
-        query["label"] = label
-    if model is not None:
-        query["_id.m"] = model
-    rows = backend.find("ledger", query, comment=_CALL)
-    for row, place in zip(rows, period_places(found, [row["_id"]["q"] for row in rows]), strict=True):
-        if place >= 0:
-            _add(sums[place], row, [row["_id"]["c"]], [user])
-
-
-def _add(one: _Sum, counted: Mapping[str, Any], conversations: Iterable[Any], users: Iterable[str]) -> None:
-    one.counts.add(read_counts(counted))
-    one.conversations.update(conversations)
-    one.users.update(users)
-
-
-def _row(period: Period, one: _Sum) -> UsageRow:
-    counts = one.counts
-    conversations, users = one.distinct or (len(one.conversations), len(one.users))
-    return UsageRow(
-        period.start,
-        period.label,
-        conversations,
-        users,
-        counts.messages,
-        counts.input_tokens,
-        counts.output_tokens,
-        counts.cached_tokens,
-        counts.requests,
-        counts.created,
-        counts.known,
-        counts.unknown,
-        counts.by_creation,
-    )
+_CALL = "analytics"

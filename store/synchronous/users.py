@@ -10,13 +10,12 @@ from convostore.schemas.conversations import Conversation, ConversationDelta, Co
 from convostore.schemas.entries import Entry, Page
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.json_values import JSON
-from convostore.schemas.periods import By
 from convostore.schemas.resources import Resource
 from convostore.schemas.transcript import Transcript
-from convostore.store.figures import UsageRow
 from convostore.store.parameters import UNSET, Unset
 from convostore.store.results import Appended, ConversationHead, Deleted, Queued, Rewritten, Saved
 from convostore.store.synchronous._watching import Watch
+from convostore.store.synchronous.user_analytics import UserAnalytics
 from convostore.store.timeline import Revision
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from convostore.store.synchronous.store import ConversationStore
 
-__all__ = ["UserAnalytics", "UserResources", "UserStore"]
+__all__ = ["UserResources", "UserStore"]
 
 
 class UserResources:
@@ -45,29 +44,6 @@ class UserResources:
     def get(self, id: int, *, conversation: int | None = None) -> Resource:
         """As :meth:`Resources.get`."""
         return self.__store.resources.get(id, user=self.__user, conversation=conversation)
-
-
-class UserAnalytics:
-    """One user's figures."""
-
-    def __init__(self, store: ConversationStore, user: str) -> None:
-        self.__store = store
-        self.__user = user
-
-    def usage(
-        self,
-        *,
-        since: int | None = None,
-        until: int | None = None,
-        by: By | str = By.DAY,
-        tz: str = "UTC",
-        label: str | None = None,
-        model: str | None = None,
-    ) -> list[UsageRow]:
-        """As :meth:`Analytics.usage`."""
-        return self.__store.analytics.usage(
-            user=self.__user, since=since, until=until, by=by, tz=tz, label=label, model=model
-        )
 
 
 class UserStore:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 from hypothesis import given
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from convostore.schemas.json_values import same_json
 from convostore.store import history
-from convostore.store.codec import U64_MAX, decode_u64
+from convostore.store.codec import U64_MAX
 from convostore.store.history import HOUR_MS
 from support.json_strategies import json_values
 
@@ -69,38 +68,6 @@ def test_a_record_of_many_keys_is_found_by_each(keys: list[str]) -> None:
     record = history.push_record(1, len(keys), key=keys, digests=[1] * len(keys))
     assert history.keys_of(record) == keys
     assert [history.find_record([{"k": "none"}, record], [key]) for key in keys] == [1] * len(keys)
-
-
-@given(logs())
-def test_sums_are_those_of_the_records_by_hour_and_model(log: list[dict[str, Any]]) -> None:
-    messages: dict[Any, int] = defaultdict(int)
-    counted: dict[Any, int] = defaultdict(int)
-    for record in log:
-        place = (record["at"] // HOUR_MS, record.get("md"))
-        messages[place] += history.pushed(record)
-        for name, count in history.usage_of(record).items():
-            counted[place, name] = min(counted[place, name] + count, U64_MAX)
-    rows = history.hourly_sums(log)
-    assert [(row["h"], row.get("m")) for row in rows] == sorted(
-        messages, key=lambda place: (place[0], place[1] or "")
-    )
-    for row in rows:
-        place = (row["h"], row.get("m"))
-        assert row["n"] == messages[place]
-        for name, short in (("input_tokens", "i"), ("requests", "r"), ("output_tokens", "o")):
-            assert decode_u64(row.get(short, 0)) == counted[place, name]
-    assert sum(row.get("k", 0) for row in rows) == sum("u" in record for record in log)
-
-
-@given(logs(), st.integers(0, 10))
-def test_sums_of_parts_add_up(log: list[dict[str, Any]], cut: int) -> None:
-    """Whoever seals a log in two does not change what was used in an hour."""
-    totals: dict[Any, int] = defaultdict(int)
-    for part in (log[:cut], log[cut:]):
-        for row in history.hourly_sums(part):
-            totals[row["h"], row.get("m")] += row["n"]
-    whole = {(row["h"], row.get("m")): row["n"] for row in history.hourly_sums(log)}
-    assert dict(totals) == whole
 
 
 @given(json_values, json_values)

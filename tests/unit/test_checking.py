@@ -8,6 +8,7 @@ import pytest
 
 from convostore.store import checking, history
 from convostore.store.codec import encode_u64
+from convostore.store.crediting import credited
 from support.layouts import Layout, layout_of
 
 
@@ -28,7 +29,7 @@ def sound() -> Layout:
 
 def sealed_records() -> list[dict[str, Any]]:
     records = [history.push_record(at, 1, key=f"s{at}", usage={"requests": 1}) for at in (1, 2)]
-    sums = history.hourly_sums(records)
+    sums = credited(records)
     return [{"_id": {"from": 1}, "to": 2, "recs": records, "sums": sums}]
 
 

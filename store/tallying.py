@@ -1,0 +1,74 @@
+"""Tallies: the figures of a period while they are added up. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Final
+
+from convostore.schemas.periods import QUARTER_MS
+from convostore.schemas.prices import PriceTable
+from convostore.store.codec import U64_MAX, decode_u64
+from convostore.store.crediting import LETTERS, Counts
+
+__all__ = ["Costs", "Tally", "rounded"]
+
+_MILLIONTH: Final = Decimal("0.000001")
+
+
+@dataclass(slots=True)
+class Costs:
+    """What tokens cost by a table, and how many have no price in it."""
+
+    cost: Decimal = Decimal(0)
+    unpriced: int = 0
+
+    def add(self, prices: PriceTable, quarter: int, tokens: Iterable[Sequence[Any]]) -> None:
+        """Add what was used in a quarter of an hour: ``[model, input, output, cached]`` each."""
+        for model, *counters in tokens:
+            given, made, cached = map(decode_u64, counters)
+            price = prices.price(model, quarter * QUARTER_MS)
+            if price is None:
+                self.unpriced = min(self.unpriced + given + made, U64_MAX)
+            else:
+                self.cost += price.cost(given, made, cached)
+
+
+def rounded(cost: Decimal) -> float:
+    """The cost as rows have it."""
+    return float(cost.quantize(_MILLIONTH))
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was found for one period; ``numbers`` of distinct conversations and users count beside the
+    sets.
+    """
+
+    sums: dict[str, int] = field(default_factory=dict)
+    conversations: set[Any] = field(default_factory=set)
+    users: set[str] = field(default_factory=set)
+    numbers: tuple[int, int] = (0, 0)
+    costs: Costs = field(default_factory=Costs)
+
+    def add(self, letters: Mapping[str, Any]) -> None:
+        """Add the counters of a document, whatever else is in it."""
+        sums = self.sums
+        for short, count in letters.items():
+            if short in LETTERS:
+                sums[short] = sums.get(short, 0) + (count if type(count) is int else decode_u64(count))
+
+    def meet(self, conversations: Iterable[Any], users: Iterable[str]) -> None:
+        """Note conversations and users that were active."""
+        self.conversations.update(conversations)
+        self.users.update(users)
+
+    def counts(self) -> Counts:
+        """The counters, each stopping at 2^64-1."""
+        return Counts(**{name: min(self.sums.get(short, 0), U64_MAX) for short, name in LETTERS.items()})
+
+    @property
+    def distinct(self) -> tuple[int, int]:
+        """How many conversations and users were active."""
+        return self.numbers[0] + len(self.conversations), self.numbers[1] + len(self.users)
