@@ -1,13 +1,14 @@
-"""``stats``: what was used, when and by whom. A group of commands."""
+"""``stats``: what was used, when and by whom. A group of commands; here those that give a series."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from convostore.cli.answers import AsChart, AsCsv, Output, PlotFile, TableFile
+from convostore.cli.asking import ByPeriod, Label, Model, Prices, Since, Until, asked, currency, price_table
 from convostore.cli.connection import opened
 from convostore.cli.options import AsJson, Uri, UriFile, User, Zone
 
@@ -18,18 +19,66 @@ __all__ = ["stats"]
 
 stats = typer.Typer(help="Figures over time: what was used, when and by whom.", no_args_is_help=True)
 
-ByPeriod: TypeAlias = Annotated[str, typer.Option("--by", metavar="PERIOD", help="hour, day, week or month.")]
-Label: TypeAlias = Annotated[str | None, typer.Option("--label", help="Only with this label.")]
-Model: TypeAlias = Annotated[str | None, typer.Option("--model", help="Only of this model.")]
-Since: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--since", metavar="WHEN", help="From then on: 2026-03-08, RFC 3339, ms, or 90d."),
-]
-Until: TypeAlias = Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Before then.")]
-
 
 @stats.command("usage")
 def usage(
+    context: typer.Context,
+    by: ByPeriod = "day",
+    user: User = None,
+    label: Label = None,
+    model: Model = None,
+    since: Since = None,
+    until: Until = None,
+    tz: Zone = "UTC",
+    prices: Prices = None,
+    plot: PlotFile = None,
+    out: TableFile = None,
+    as_chart: AsChart = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
+    uri: Uri = None,
+    uri_file: UriFile = None,
+) -> None:
+    """Tokens, requests, messages, conversations and users by period, in a time zone."""
+    from convostore.store import UsageRow
+
+    output = Output(plot, out, as_chart, as_csv, as_json)
+    question = asked(by, user, since, until, tz)
+    table = price_table(prices)
+    with opened(context, uri, uri_file) as store:
+        rows = store.analytics.usage(**question, label=label, model=model, prices=table)
+    _give(output, rows, UsageRow, by, tz, _remarks(rows), **currency(table))
+
+
+@stats.command("conversations")
+def conversations(
+    context: typer.Context,
+    by: ByPeriod = "day",
+    user: User = None,
+    label: Label = None,
+    since: Since = None,
+    until: Until = None,
+    tz: Zone = "UTC",
+    plot: PlotFile = None,
+    out: TableFile = None,
+    as_chart: AsChart = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
+    uri: Uri = None,
+    uri_file: UriFile = None,
+) -> None:
+    """Conversations made, and active, by period."""
+    from convostore.store import ConversationsRow
+
+    output = Output(plot, out, as_chart, as_csv, as_json)
+    question = asked(by, user, since, until, tz)
+    with opened(context, uri, uri_file) as store:
+        rows = store.analytics.conversations(**question, label=label)
+    _give(output, rows, ConversationsRow, by, tz, ())
+
+
+@stats.command("users")
+def users(
     context: typer.Context,
     by: ByPeriod = "day",
     user: User = None,
@@ -46,53 +95,181 @@ def usage(
     uri: Uri = None,
     uri_file: UriFile = None,
 ) -> None:
-    """Tokens, requests, messages, conversations and users by period, in a time zone."""
-    from convostore.store import UsageRow
+    """Active users by period: new ones, and those who came back."""
+    from convostore.store import UsersRow
 
     output = Output(plot, out, as_chart, as_csv, as_json)
-    asked = _asked(by, user, since, until, tz)
+    question = asked(by, user, since, until, tz)
     with opened(context, uri, uri_file) as store:
-        rows = store.analytics.usage(**asked, label=label, model=model)
-    _give(output, rows, UsageRow, by, tz, _remarks(rows))
+        rows = store.analytics.users(**question, label=label, model=model)
+    _give(output, rows, UsersRow, by, tz, ())
 
 
-def _asked(by: str | None, user: str | None, since: str | None, until: str | None, tz: str) -> dict[str, Any]:
-    """The range and whose figures, as keyword arguments of the queries."""
-    from convostore.cli.dates import parse_moment, zone_named
-    from convostore.cli.filters import now_ms
-    from convostore.schemas.periods import By
-    from convostore.store import ALL_USERS
+@stats.command("messages")
+def messages(
+    context: typer.Context,
+    by: ByPeriod = "day",
+    user: User = None,
+    label: Label = None,
+    model: Model = None,
+    since: Since = None,
+    until: Until = None,
+    tz: Zone = "UTC",
+    plot: PlotFile = None,
+    out: TableFile = None,
+    as_chart: AsChart = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
+    uri: Uri = None,
+    uri_file: UriFile = None,
+) -> None:
+    """Messages written by period, and changes of stored ones."""
+    from convostore.store import MessagesRow
 
-    zone = zone_named(tz)
-    if by is not None and by not in {member.value for member in By}:
-        raise typer.BadParameter(f"{by!r} is none of hour, day, week, month", param_hint="--by")
-    return {
-        "user": ALL_USERS if user is None else user,
-        "since": None if since is None else parse_moment(since, "since", zone, now_ms()),
-        "until": None if until is None else parse_moment(until, "until", zone, now_ms()),
-        "tz": tz,
-        **({} if by is None else {"by": by}),
-    }
+    output = Output(plot, out, as_chart, as_csv, as_json)
+    question = asked(by, user, since, until, tz)
+    with opened(context, uri, uri_file) as store:
+        rows = store.analytics.messages(**question, label=label, model=model)
+    _give(output, rows, MessagesRow, by, tz, ())
 
 
-def _give(output: Output, rows: Sequence[Any], kind: type, by: str, tz: str, remarks: Sequence[str]) -> None:
+@stats.command("status")
+def statuses(
+    context: typer.Context,
+    by: ByPeriod = "day",
+    user: User = None,
+    label: Label = None,
+    since: Since = None,
+    until: Until = None,
+    tz: Zone = "UTC",
+    plot: PlotFile = None,
+    out: TableFile = None,
+    as_chart: AsChart = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
+    uri: Uri = None,
+    uri_file: UriFile = None,
+) -> None:
+    """The conversations created in each period, by the status they have now."""
+    from convostore.store import StatusRow
+
+    output = Output(plot, out, as_chart, as_csv, as_json)
+    question = asked(by, user, since, until, tz)
+    with opened(context, uri, uri_file) as store:
+        rows = store.analytics.statuses(**question, label=label)
+    _give(output, rows, StatusRow, by, tz, ())
+
+
+@stats.command("failures")
+def failures(
+    context: typer.Context,
+    by: ByPeriod = "day",
+    user: User = None,
+    label: Label = None,
+    since: Since = None,
+    until: Until = None,
+    tz: Zone = "UTC",
+    plot: PlotFile = None,
+    out: TableFile = None,
+    as_chart: AsChart = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
+    uri: Uri = None,
+    uri_file: UriFile = None,
+) -> None:
+    """Failures by period, with their reasons."""
+    from convostore.store import FailuresRow
+
+    output = Output(plot, out, as_chart, as_csv, as_json)
+    question = asked(by, user, since, until, tz)
+    with opened(context, uri, uri_file) as store:
+        rows = store.analytics.failures(**question, label=label)
+    _give(output, rows, FailuresRow, by, tz, ())
+
+
+@stats.command("queues")
+def queues(
+    context: typer.Context,
+    by: ByPeriod = "day",
+    user: User = None,
+    label: Label = None,
+    since: Since = None,
+    until: Until = None,
+    tz: Zone = "UTC",
+    plot: PlotFile = None,
+    out: TableFile = None,
+    as_chart: AsChart = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
+    uri: Uri = None,
+    uri_file: UriFile = None,
+) -> None:
+    """How long conversations waited for work to begin, by when the waits ended."""
+    from convostore.store import QueuesRow
+
+    output = Output(plot, out, as_chart, as_csv, as_json)
+    question = asked(by, user, since, until, tz)
+    with opened(context, uri, uri_file) as store:
+        rows = store.analytics.queues(**question, label=label)
+    _give(output, rows, QueuesRow, by, tz, ())
+
+
+@stats.command("durations")
+def durations(
+    context: typer.Context,
+    by: ByPeriod = "day",
+    user: User = None,
+    label: Label = None,
+    since: Since = None,
+    until: Until = None,
+    tz: Zone = "UTC",
+    plot: PlotFile = None,
+    out: TableFile = None,
+    as_chart: AsChart = False,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
+    uri: Uri = None,
+    uri_file: UriFile = None,
+) -> None:
+    """How long conversations lasted and the first answer took, by when they were created."""
+    from convostore.store import DurationsRow
+
+    output = Output(plot, out, as_chart, as_csv, as_json)
+    question = asked(by, user, since, until, tz)
+    with opened(context, uri, uri_file) as store:
+        rows = store.analytics.durations(**question, label=label)
+    _give(output, rows, DurationsRow, by, tz, ())
+
+
+def _give(
+    output: Output,
+    rows: Sequence[Any],
+    kind: type,
+    by: str,
+    tz: str,
+    remarks: Sequence[str],
+    **named: str,
+) -> None:
     """Give a series out."""
     from convostore.cli.charts.contents import chart_of
 
     shape = chart_of(rows, by, tz) if rows and output.wants_shape else None
-    output.give(rows, kind, shape, zone=tz, remarks=remarks, by=by)
+    output.give(rows, kind, shape, zone=tz, remarks=remarks, by=by, **named)
 
 
 def _remarks(rows: Sequence[UsageRow]) -> list[str]:
     """What the table cannot show: how much of it is not known."""
     unknown = sum(row.unknown for row in rows)
     undated = sum(row.by_creation for row in rows)
+    whole = sum(row.tokens_by_creation for row in rows)
     unpriced = sum(row.unpriced for row in rows)
     remarks = []
     if unknown:
         remarks.append(f"{unknown:,} appends did not say their usage")
     if undated:
         remarks.append(f"{undated:,} imported messages have no time of their own: they count when created")
+    if whole:
+        remarks.append(f"{whole:,} tokens of imports are known as a whole only: they count when created")
     if unpriced:
         remarks.append(f"{unpriced:,} tokens have no price")
     return remarks

@@ -25,7 +25,7 @@ _HEADINGS = {
 }
 _DURATIONS = frozenset({"p50", "p90", "p99", "longest"})
 # Left out of the tables: what a remark below says, or what a period's name says.
-_ASIDE = frozenset({"start", "known", "unknown", "by_creation", "unpriced"})
+_ASIDE = frozenset({"start", "known", "unknown", "by_creation", "tokens_by_creation", "unpriced"})
 
 
 def headings(rows: Sequence[Any]) -> list[str]:

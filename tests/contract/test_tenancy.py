@@ -190,6 +190,7 @@ def test_the_wrong_users_view_gets_nothing_and_writes_nothing(
     attempt, intruder = IN_VIEW[name], someone()
     with tenancy(replica_set_uri, prepared) as t:
         s = untouched(t)
+        t.store.analytics.advance()
         before = t.held(s.user)
         try:
             result = attempt.on(t.store.for_user(intruder), s)

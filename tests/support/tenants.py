@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import bson
@@ -16,6 +16,7 @@ from convostore.schemas.conversations import Conversation, ConversationStatus
 from convostore.schemas.entries import Page
 from convostore.schemas.resources import Resource
 from convostore.schemas.transcript import Transcript
+from convostore.store.figures import HeatRow, WaitingRow
 from convostore.store.results import CheckReport, Collected, Deleted
 from convostore.store.synchronous.analytics import Analytics
 from convostore.store.synchronous.resources import Resources
@@ -213,6 +214,20 @@ ATTEMPTS: dict[str, Attempt] = {
     ),
     "resources.collect": Attempt("resources.collect", lambda s: {}),
     "analytics.usage": Attempt("analytics.usage", lambda s: {"by": "month"}),
+    "analytics.usage of a label": Attempt("analytics.usage", lambda s: {"by": "month", "label": SECRET}),
+    "analytics.usage of a model": Attempt("analytics.usage", lambda s: {"by": "month", "model": ""}),
+    "analytics.conversations": Attempt("analytics.conversations", lambda s: {"by": "month"}),
+    "analytics.users": Attempt("analytics.users", lambda s: {"by": "month"}),
+    "analytics.messages": Attempt("analytics.messages", lambda s: {"by": "month"}),
+    "analytics.statuses": Attempt("analytics.statuses", lambda s: {"by": "month"}),
+    "analytics.failures": Attempt("analytics.failures", lambda s: {"by": "month"}),
+    "analytics.queues": Attempt("analytics.queues", lambda s: {"by": "month"}),
+    "analytics.durations": Attempt("analytics.durations", lambda s: {"by": "month"}),
+    "analytics.waiting": Attempt("analytics.waiting", lambda s: {}),
+    "analytics.heat": Attempt("analytics.heat", lambda s: {}),
+    "analytics.top users": Attempt("analytics.top", lambda s: {"of": "users"}),
+    "analytics.top labels": Attempt("analytics.top", lambda s: {"of": "labels"}),
+    "analytics.top models": Attempt("analytics.top", lambda s: {"of": "models"}),
 }
 """At least one attempt for each public call that takes a user."""
 
@@ -246,6 +261,10 @@ def is_empty(result: Any) -> bool:
         return result == Collected(0, 0, 0)
     if isinstance(result, Page):
         return len(result) == 0 and result.cursor is None
+    if isinstance(result, list) and result and isinstance(result[0], (WaitingRow, HeatRow)):
+        # Their rows are there whatever there is; all but the names in them is then zero or None.
+        keys = ("queue", "weekday", "hour")
+        return not any(value for row in result for name, value in asdict(row).items() if name not in keys)
     return result == [] or (type(result) is int and result == 0)
 
 
