@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +17,7 @@ from convostore.cli.looking import Label, Since, Status, Thread, Until
 from convostore.cli.options import AsJson, DryRun, Uri, UriFile, User, Zone
 
 if TYPE_CHECKING:
+    from convostore.cli.files import Write
     from convostore.store import ConversationStore, ImportReport
 
 __all__ = ["export", "import_"]
@@ -43,7 +45,7 @@ def import_(
         typer.Option(
             "--format",
             help="auto looks at content; else convostore, anda, openai, rig-session, chatgpt, claude-ai, "
-            "claude-code, codex, librechat, openwebui, chat-ui, langchain, pydantic-ai, sharegpt.",
+            "claude-code, codex, librechat, openwebui, chat-ui, langchain, pydantic-ai, sharegpt, markdown.",
         ),
     ] = "auto",
     branches: Annotated[
@@ -219,16 +221,36 @@ def _say(names: Sequence[str], done: Sequence[ImportReport], dry_run: bool) -> N
         print_line(f"  and {hidden:,} more; --report FILE has them all")
 
 
+def _folder(out: Path | None, format: str) -> Callable[[str], AbstractContextManager[Write]]:
+    """Opens files in the folder ``out``, which is made when it is not there."""
+    from convostore.cli.files import writing
+
+    if out is None:
+        raise typer.BadParameter(
+            f"--format {format} writes a file for each conversation: say where with --out"
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    return lambda name: writing(out / name)
+
+
 def export(
     context: typer.Context,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="The file, .gz and .zst by name; else standard output."
+            "--out",
+            "-o",
+            metavar="FILE or FOLDER",
+            help="The file, .gz and .zst by name; else standard output. For formats of many files a folder.",
         ),
     ] = None,
     format: Annotated[
-        str, typer.Option("--format", help="convostore, anda, openai, rig-session.")
+        str,
+        typer.Option(
+            "--format",
+            help="One file: convostore, anda, openai. A file for each conversation: markdown, html. "
+            "A folder for each: rig-session.",
+        ),
     ] = "convostore",
     anda_version: Annotated[int, typer.Option(help="Anda: the schema version to write.", min=1, max=4)] = 4,
     strict: Annotated[
@@ -252,6 +274,7 @@ def export(
     from convostore.cli.output import plain
     from convostore.cli.progress import progress
     from convostore.cli.session_folders import FORMAT, export_sessions
+    from convostore.schemas.formats.writers import FILE_EACH
     from convostore.schemas.json_output import foreign_json
 
     filters = wanted(user, thread, status, label, since, until, zone_named(tz))
@@ -262,6 +285,14 @@ def export(
     ):
         if format == FORMAT:
             done = export_sessions(store, out, filters, advance)
+        elif format in FILE_EACH:
+            done = store.export_files(
+                _folder(out, format),
+                **filters,
+                format=format,
+                strict=strict,
+                on_progress=lambda report: advance(f"{report.conversations:,} conversations"),
+            )
         else:
             with writing(out) as write:
                 done = store.export_conversations(

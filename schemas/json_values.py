@@ -22,6 +22,7 @@ __all__ = [
     "MAX_DEPTH",
     "check_json",
     "dump_exact",
+    "dump_readable",
     "dump_text",
     "image",
     "images",
@@ -173,6 +174,7 @@ _INT, _FLOAT = "$int", "$float"
 _LIKE_A_TAG = re.compile(r"\$+(?:int|float)")
 _WHOLE = re.compile(r"-?[0-9]+")
 _SAFE = 2**53
+_MOST_LINED = 256 << 10  # characters; Python's encoder with line breaks is no C
 
 
 def dump_exact(value: JSON) -> str:
@@ -183,6 +185,23 @@ def dump_exact(value: JSON) -> str:
     is ``$int`` or ``$float``, with one or more ``$``, has that key written with one ``$`` more.
     """
     return json.dumps(_tagged(value), separators=(",", ":"), allow_nan=False)
+
+
+def dump_readable(value: JSON, *, lines: bool = False) -> str:
+    """The same for people: letters are themselves, but for halves of surrogate pairs.
+
+    In one line, or over ``lines`` when it is not too long and not nested too deeply for that.
+    """
+    tagged = _tagged(value)
+    text = json.dumps(tagged, ensure_ascii=False, allow_nan=False)
+    if _HALF.search(text):
+        text = json.dumps(tagged, allow_nan=False)
+    if not lines or len(text) > _MOST_LINED:
+        return text
+    try:
+        return json.dumps(tagged, indent=2, ensure_ascii=text.isascii(), allow_nan=False)
+    except RecursionError:
+        return text
 
 
 # Both ways take one frame a level (a comprehension would take two), so that MAX_DEPTH of them fit the stack.

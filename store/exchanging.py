@@ -10,10 +10,20 @@ from typing import Any, Final, Literal
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.formats import Facts, Imported, ImportedDelta, Position
+from convostore.schemas.formats.writers import WRITERS
 from convostore.schemas.json_values import JSON, same_json
 from convostore.store.runs import NewEntry, encode_entries
 
-__all__ = ["ExportReport", "ImportReport", "Problem", "Update", "encode_facts", "merge_delta", "plan_update"]
+__all__ = [
+    "ExportReport",
+    "ImportReport",
+    "Problem",
+    "Update",
+    "encode_facts",
+    "merge_delta",
+    "note_left_out",
+    "plan_update",
+]
 
 MOST_PROBLEMS: Final = 10_000
 MOST_NOTES: Final = 1_000
@@ -165,6 +175,13 @@ class ExportReport:
             "notes": self.notes,
             "more_notes": self.more_notes,
         }
+
+
+def note_left_out(report: ExportReport) -> None:
+    """Note what the format takes along of no conversation."""
+    left_out = WRITERS[report.format].leaves_out
+    if left_out is not None and report.conversations:
+        report.note(left_out)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any, Final
 
 from bson.decimal128 import Decimal128
 from bson.int64 import Int64
@@ -20,8 +20,10 @@ from convostore.schemas.entries import Entry, Source
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.formats.canonical import ConversationLine, QueuedText, entry_json
 from convostore.schemas.formats.canonical_reader import read_entry
+from convostore.schemas.formats.outgoing import File, Fork
 from convostore.schemas.identifiers import check_text
 from convostore.schemas.json_values import JSON
+from convostore.schemas.resources import Resource
 from convostore.store.codec import INT64_MAX, U64_MAX, decode_text, decode_u64, document_size
 from convostore.store.crediting import first_hour
 from convostore.store.heads import QUEUES, Head, decode_unknown, queue_items, source_of
@@ -33,6 +35,8 @@ __all__ = [
     "change_from_json",
     "change_to_json",
     "conversation_line",
+    "file_within",
+    "fork_of",
     "from_portable",
     "head_extras",
     "removed_of",
@@ -41,6 +45,8 @@ __all__ = [
 
 SOURCE_VERSION: Final = "source_version"
 """The member of ``more`` with the version that the last import left: what is above it was changed here."""
+
+_CHUNK: Final = 192 << 10
 
 _OID, _BYTES = "$oid", "$bytes"
 _LIKE_A_TAG = re.compile(r"\$+(?:oid|bytes)")
@@ -275,3 +281,20 @@ def change_from_json(value: JSON, path: str) -> tuple[Record, list[Entry]]:
 
 def _are_int64(values: Sequence[Any]) -> bool:
     return all(type(value) is int and -INT64_MAX - 1 <= value <= INT64_MAX for value in values)
+
+
+def fork_of(head: Head) -> Fork | None:
+    """What the conversation was forked from; None for one that was not."""
+    origin = head.get("forked_from")
+    return None if origin is None else Fork(decode_u64(origin["id"]), int(origin["entries"]))
+
+
+def file_within(resource: Resource, held: IO[bytes], start: int, size: int) -> File:
+    """The bytes of a resource that lie within a file."""
+
+    def chunks() -> Iterator[bytes]:
+        for place in range(start, start + size, _CHUNK):
+            held.seek(place)
+            yield held.read(min(_CHUNK, start + size - place))
+
+    return File(resource, size, chunks)

@@ -20,6 +20,7 @@ from convostore.schemas.formats import (
     codex,
     langchain,
     librechat,
+    markdown,
     openai_chat,
     openwebui,
     pydantic_ai,
@@ -86,6 +87,11 @@ def _is_canonical(value: Any) -> bool:
     )
 
 
+def _is_no_json(value: Any) -> bool:
+    """Of a format that is told by how it begins."""
+    return False
+
+
 def _read_openai(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
     return openai_chat.read(json_values(source), options)
 
@@ -109,6 +115,7 @@ FORMATS: dict[str, Format] = {
         Format(openwebui.NAME, "Open WebUI export", True, openwebui.fits, openwebui.read),
         Format(claude_code.NAME, "Claude Code sessions", False, claude_code.fits, claude_code.read),
         Format(codex.NAME, "Codex rollouts", False, codex.fits, codex.read),
+        Format(markdown.NAME, "Markdown that was exported here", True, _is_no_json, markdown.read),
         Format(
             chat_ui.NAME, "Hugging Face chat-ui documents", True, chat_ui.fits, chat_ui.read, chat_ui.LAYOUT
         ),
@@ -141,6 +148,8 @@ def detect(source: ByteInput) -> Format:
         raise ImportFormatError("the input is UTF-16; convert it to UTF-8")
     elif anda.looks_rendered(head):
         return FORMATS[anda.NAME]
+    elif markdown.looks_so(head):
+        return FORMATS[markdown.NAME]
     if looks_like_cbor(head):
         value = peek_cbor(source)
     else:

@@ -46,10 +46,13 @@ class Attacher:
             InvalidRecordError: a resource cannot be stored.
 
         """
-        resources = [await self._attached(one, item.conversation.user) for one in item.conversation.resources]
-        if all(one is other for one, other in zip(resources, item.conversation.resources, strict=True)):
-            return item
-        return replace(item, conversation=item.conversation.model_copy(update={"resources": resources}))
+        record, changed = item.conversation, dict[str, list[Resource]]()
+        for name in ("resources", "artifacts"):
+            given: list[Resource] = getattr(record, name)
+            held = [await self._attached(one, record.user) for one in given]
+            if any(one is not other for one, other in zip(held, given, strict=True)):
+                changed[name] = held
+        return replace(item, conversation=record.model_copy(update=changed)) if changed else item
 
     async def _attached(self, resource: Resource, user: str) -> Resource:
         if resource.id:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import aclosing, closing
+from contextlib import AbstractContextManager, aclosing, closing
 from dataclasses import replace
 from typing import IO, Any, TypeVar
 
-from convostore.schemas.errors import ImportFormatError, InvalidRecordError, SchemaVersionError
+from convostore.schemas.errors import (
+    ImportFormatError,
+    InvalidRecordError,
+    QueryError,
+    SchemaVersionError,
+)
 from convostore.schemas.formats import (
     FORMATS,
     ByteInput,
@@ -19,22 +24,24 @@ from convostore.schemas.formats import (
 )
 from convostore.schemas.formats.canonical import ChangesLine, ConversationLine, EntriesLine, Line
 from convostore.schemas.formats.canonical_reader import read_canonical
+from convostore.schemas.formats.outgoing import Losses
+from convostore.schemas.formats.writers import EXPORTED, FILE_EACH, WRITERS
 from convostore.store import faults, parameters
 from convostore.store.archives import ZIP_SIGN, Archive
 from convostore.store.asynchronous._attaching import FindBytes
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._exporting import Exporter
 from convostore.store.asynchronous._importing import Importer
+from convostore.store.asynchronous._publishing import publish, publish_files
 from convostore.store.asynchronous._restoring import Restorer
-from convostore.store.exchanging import ExportReport, ImportReport
+from convostore.store.exchanging import ExportReport, ImportReport, note_left_out
 from convostore.store.finding import Wanted
 
-__all__ = ["export_conversations", "import_conversations"]
+__all__ = ["export_conversations", "export_files", "import_conversations"]
 
 T = TypeVar("T")
 
 _BRANCHES = ("all", "active")
-_WRITTEN = (canonical.FORMAT, "anda", "openai")
 _CHUNK = 256 << 10
 _TOGETHER = 200
 _GROUP_BYTES = 4 << 20
@@ -191,7 +198,9 @@ async def export_conversations(
         SchemaVersionError: with ``strict``, the format cannot say something.
 
     """
-    parameters.one_of(format, _WRITTEN, "format")
+    parameters.one_of(format, EXPORTED, "format")
+    if format in FILE_EACH:
+        raise QueryError("format", f"{format} has a file for each conversation: use export_files")
     report = ExportReport(format)
     exporter = Exporter(backend, write, report, on_progress)
     with faults.translated("export"):
@@ -200,8 +209,41 @@ async def export_conversations(
         elif format == "anda":
             await exporter.write_anda(wanted, version, strict=strict)
         else:
-            await exporter.write_openai(wanted)
+            await publish(exporter, WRITERS[format], wanted, Losses(format, report.note, strict=strict))
+            note_left_out(report)
     return report
+
+
+async def export_files(
+    backend: AsyncBackend,
+    create: Callable[[str], AbstractContextManager[Callable[[bytes], Any]]],
+    wanted: Wanted,
+    *,
+    format: str,
+    strict: bool,
+    on_progress: Callable[[ExportReport], object] | None,
+) -> ExportReport:
+    """Write what is wanted, a file for each conversation.
+
+    Raises:
+        QueryError: the format is not known, or is one of all conversations in one file.
+        SchemaVersionError: with ``strict``, the format cannot say something.
+
+    """
+    parameters.one_of(format, EXPORTED, "format")
+    if format not in FILE_EACH:
+        raise QueryError("format", f"{format} has all conversations in one file: use export_conversations")
+    report = ExportReport(format)
+    exporter = Exporter(backend, _nowhere, report, on_progress)
+    losses = Losses(format, report.note, strict=strict)
+    with faults.translated("export"):
+        await publish_files(exporter, WRITERS[format], wanted, losses, create)
+    note_left_out(report)
+    return report
+
+
+def _nowhere(data: bytes) -> None:
+    raise AssertionError("no file is open")
 
 
 def _format(name: Any) -> Format:

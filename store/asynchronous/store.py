@@ -5,6 +5,7 @@ out by the modules beside this one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import IO, Any, Literal
 
@@ -231,8 +232,9 @@ class AsyncConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
         the report; ``strict`` makes it an error. Memory does not grow with what is exported.
 
         Raises:
-            QueryError: a condition makes no sense, or there is no such format.
-            SchemaVersionError: with ``strict``, a record holds what its version cannot say.
+            QueryError: a condition makes no sense, there is no such format, or it is one of
+                :meth:`export_files`.
+            SchemaVersionError: with ``strict``, a record holds what its format or version cannot say.
 
         """
         wanted = conversations_wanted(user, thread, status, label, since, until)
@@ -242,6 +244,41 @@ class AsyncConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
             wanted,
             format=format,
             version=version,
+            strict=parameters.flag(strict, "strict"),
+            on_progress=on_progress,
+        )
+
+    async def export_files(
+        self,
+        create: Callable[[str], AbstractContextManager[Callable[[bytes], Any]]],
+        *,
+        user: UserScope,
+        thread: str | None = None,
+        status: ConversationStatus | str | Sequence[ConversationStatus | str] | None = None,
+        label: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        format: str,
+        strict: bool = False,
+        on_progress: Callable[[ExportReport], object] | None = None,
+    ) -> ExportReport:
+        """As :meth:`export_conversations`, for formats that have a file for each conversation.
+
+        ``format`` is ``markdown`` or ``html``. ``create`` is called with the name of each file
+        and gives a context in which its bytes are written; an error leaves that context, too.
+
+        Raises:
+            QueryError: a condition makes no sense, there is no such format, or it is one of
+                :meth:`export_conversations`.
+            SchemaVersionError: with ``strict``, a record holds what the format cannot say.
+
+        """
+        wanted = conversations_wanted(user, thread, status, label, since, until)
+        return await exchange.export_files(
+            await self._opened(),
+            create,
+            wanted,
+            format=format,
             strict=parameters.flag(strict, "strict"),
             on_progress=on_progress,
         )

@@ -10,15 +10,18 @@ from typing import IO, Any
 from bson.objectid import ObjectId
 
 from convostore.schemas.conversations import Conversation
+from convostore.schemas.entries import Entry
 from convostore.schemas.errors import InvalidRecordError, NotFoundError, UnavailableError
-from convostore.schemas.formats import anda, canonical, openai_chat
+from convostore.schemas.formats import anda, canonical
+from convostore.schemas.formats.canonical_reader import read_entry
+from convostore.schemas.formats.outgoing import File, Outgoing
 from convostore.schemas.json_values import JSON, dump_exact, load_exact
 from convostore.store.baselines import load
-from convostore.store.codec import decode_body, decode_u64
+from convostore.store.codec import decode_body, decode_u64, encode_u64
 from convostore.store.exchanging import ExportReport
 from convostore.store.finding import Wanted
 from convostore.store.heads import Head, decode_unknown, embedded, source_of
-from convostore.store.portable import change_to_json, conversation_line, removed_of
+from convostore.store.portable import change_to_json, conversation_line, file_within, fork_of, removed_of
 from convostore.store.runs import StoredEntry, blob_references, to_entry
 from convostore.store.synchronous import _files, _pace
 from convostore.store.synchronous._asides import aside_rows
@@ -56,14 +59,10 @@ class Exporter:
         self._report = report
         self._on_progress = on_progress
 
-    def _out(self, data: bytes) -> None:
-        self._write(data)
-        self._report.bytes += len(data)
-
     def write_canonical(self, wanted: Wanted) -> None:
         """Everything, in Convostore's own format."""
         writer = canonical.CanonicalWriter()
-        self._out(writer.header())
+        self.out(writer.header())
         for stored in self._resources(wanted):
             self._resource(writer, stored)
         for row in scan_ids(self._backend, wanted, batch=_SCANNED):
@@ -72,35 +71,60 @@ class Exporter:
                     _IN_MEMORY, mode="w+", encoding="ascii", newline="\n"
                 ) as spool:
                     line, changes, count = self._spooled(row, spool)
-                    self._out(writer.conversation(line))
+                    self.out(writer.conversation(line))
                     spool.seek(0)
                     for data in writer.entries(text.rstrip("\n") for text in spool):
-                        self._out(data)
+                        self.out(data)
             except NotFoundError:
                 continue  # deleted since the scan began
             for data in writer.changes(changes):
-                self._out(data)
-            self._out(writer.end(line.id))
+                self.out(data)
+            self.out(writer.end(line.id))
             self._done(count)
-        self._out(writer.trailer())
+        self.out(writer.trailer())
 
     def write_anda(self, wanted: Wanted, version: int, *, strict: bool) -> None:
         """Records as the writer of one schema version of Anda's has them, a line each."""
-        for record, _, spool, count in self._records(wanted):
+        for record, _, spool, count in self._records(wanted, _message_text):
             notes: list[str] = []
             for text in anda.write(record, _loaded(spool), version=version, strict=strict, notes=notes):
-                self._out(text.encode())
+                self.out(text.encode())
             for note in notes:
                 self._report.note(note)
             self._done(count)
 
-    def write_openai(self, wanted: Wanted) -> None:
-        """Chat conversations, a line each."""
-        for record, head, spool, count in self._records(wanted):
-            unknown = decode_unknown(head)
-            for text in openai_chat.write(record, _loaded(spool), source_of(head), unknown):
-                self._out(text.encode())
+    def outgoing(self, wanted: Wanted, *, files: bool) -> Iterator[Outgoing]:
+        """Each conversation as writers take it, with the bytes it names if ``files``.
+
+        It must be written before the next is asked for, and counts as written then.
+        """
+        for record, head, spool, count in self._records(wanted, _entry_text):
+            with tempfile.SpooledTemporaryFile(_IN_MEMORY, mode="w+b") as held:
+                found = self._files(head, record, held) if files else {}
+                yield Outgoing(
+                    record,
+                    map(_entry, spool),
+                    count,
+                    source_of(head),
+                    decode_unknown(head),
+                    fork_of(head),
+                    found,
+                )
             self._done(count)
+
+    def out(self, data: bytes) -> None:
+        """Write, and count it."""
+        self._write(data)
+        self._report.bytes += len(data)
+
+    def counted(self, write: Callable[[bytes], Any]) -> Callable[[bytes], None]:
+        """The same to another file."""
+
+        def put(data: bytes) -> None:
+            write(data)
+            self._report.bytes += len(data)
+
+        return put
 
     def _done(self, messages: int) -> None:
         self._report.conversations += 1
@@ -110,14 +134,16 @@ class Exporter:
 
     # Conversations
 
-    def _records(self, wanted: Wanted) -> Iterator[tuple[Conversation, Head, IO[str], int]]:
-        """Each record without its messages, which lie in a file as exact JSON, a line each."""
+    def _records(
+        self, wanted: Wanted, text_of: Callable[[StoredEntry, Any], str]
+    ) -> Iterator[tuple[Conversation, Head, IO[str], int]]:
+        """Each record without its messages; their texts, or those of their entries, are lines of the file."""
         for row in scan_ids(self._backend, wanted, fields={"log": 0, "recent": 0}, batch=_SCANNED):
             with tempfile.SpooledTemporaryFile(
                 _IN_MEMORY, mode="w+", encoding="ascii", newline="\n"
             ) as spool:
                 try:
-                    head, record, count = self._whole(row, spool, _message_text)
+                    head, record, count = self._whole(row, spool, text_of)
                 except NotFoundError:
                     continue
                 spool.seek(0)
@@ -253,6 +279,34 @@ class Exporter:
 
     # Resources
 
+    def _files(self, head: Head, record: Conversation, held: IO[bytes]) -> dict[int, File]:
+        """The bytes of the resources that the record names, put into the file one behind the other."""
+        found: dict[int, File] = {}
+        for resource in (*record.resources, *record.artifacts):
+            if not resource.id or resource.id in found or resource.blob is not None:
+                continue
+            query = {"_id": encode_u64(resource.id), "user": head["user"]}
+            with self._backend.call(_CALL):
+                stored = self._backend.find_one("resources", query, {"blob": 1, "file": 1}, comment=_CALL)
+            start = held.seek(0, 2)
+            if stored is None or not self._bytes(stored, held):
+                continue
+            found[resource.id] = file_within(resource, held, start, held.tell() - start)
+        return found
+
+    def _bytes(self, stored: Mapping[str, Any], held: IO[bytes]) -> bool:
+        """Write the bytes of a stored resource; whether it has any."""
+        if "file" in stored:
+            with self._backend.call(_CALL):
+                stream = _files.opened(self._backend, stored["file"])
+                while data := bytes(_pace.settle(stream.read(canonical.PART_BYTES))):
+                    held.write(data)
+        elif stored.get("blob") is not None:
+            held.write(bytes(stored["blob"]))
+        else:
+            return False
+        return True
+
     def _resources(self, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
         """The resources in scope: all of the user's, or with more conditions those that the wanted name."""
         named = None if wanted == Wanted(wanted.user) else self._named(wanted)
@@ -292,12 +346,12 @@ class Exporter:
             parts,
             {name: int(stored[name]) for name in ("added_at", "marked") if name in stored},
         )
-        self._out(writer.resource(line))
+        self.out(writer.resource(line))
         for part in range(parts):
             with self._backend.call(_CALL):
                 assert stream is not None
                 data = bytes(_pace.settle(stream.read(canonical.PART_BYTES)))
-            self._out(writer.resource_bytes(id, part, data))
+            self.out(writer.resource_bytes(id, part, data))
         self._report.resources += 1
 
 
@@ -307,6 +361,10 @@ def _entry_text(entry: StoredEntry, blobs: Mapping[ObjectId, bytes]) -> str:
 
 def _message_text(entry: StoredEntry, blobs: Mapping[ObjectId, bytes]) -> str:
     return dump_exact(decode_body(entry, blobs))
+
+
+def _entry(text: str) -> Entry:
+    return read_entry(load_exact(text))
 
 
 def _loaded(spool: Iterable[str]) -> Iterator[JSON]:

@@ -125,7 +125,7 @@ def test_only_named_calls_take_no_user() -> None:
 
 
 def test_calls_over_many_have_no_default_user() -> None:
-    many = ("find", "count", "scan", "batch_get", "delete_expired", "export_conversations")
+    many = ("find", "count", "scan", "batch_get", "delete_expired", "export_conversations", "export_files")
     defaults = {name: inspect.signature(getattr(STORE, name)).parameters["user"].default for name in many}
     assert set(defaults.values()) == {inspect.Parameter.empty}
 

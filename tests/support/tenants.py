@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -27,7 +27,9 @@ from support.command_log import CommandLog, Sent
 SECRET = "the secret word is rhubarb"
 LONG_AGO = 1_600_000_000_000
 
-OPERATORS = frozenset({"setup", "check", "delete_expired", "import_conversations", "export_conversations"})
+OPERATORS = frozenset(
+    ("setup", "check", "delete_expired", "import_conversations", "export_conversations", "export_files")
+)
 """Calls of the store that a user's view does not have."""
 
 WITHOUT_USER = {
@@ -191,6 +193,9 @@ ATTEMPTS: dict[str, Attempt] = {
         True,
     ),
     "export_conversations": Attempt("export_conversations", lambda s: {"write": bytes}, True),
+    "export_files": Attempt(
+        "export_files", lambda s: {"create": lambda name: nullcontext(bytes), "format": "markdown"}, True
+    ),
     "transcript": Attempt("transcript", lambda s: {"id": s.id}),
     "save_transcript": Attempt("save_transcript", lambda s: {"transcript": _added(s), "id": s.id}),
     "history": Attempt("history", lambda s: {"id": s.id}),

@@ -1,0 +1,53 @@
+"""Exporting to formats of text: all conversations in one file, or a file for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from convostore.schemas.formats.outgoing import Losses
+from convostore.schemas.formats.writers import Writer, file_name
+from convostore.store.asynchronous._exporting import Exporter
+from convostore.store.finding import Wanted
+
+__all__ = ["Create", "publish", "publish_files"]
+
+Create = Callable[[str], AbstractContextManager[Callable[[bytes], Any]]]
+"""Opens a file of a name and gives what writes to it; leaving it normally says that it is whole."""
+
+_GATHERED = 64 << 10
+
+
+async def publish(exporter: Exporter, writer: Writer, wanted: Wanted, losses: Losses) -> None:
+    """Write all of them, one behind the other."""
+    before, between, after = writer.frame
+    first = True
+    async for given in exporter.outgoing(wanted, files=writer.takes_files):
+        _put(exporter.out, [before if first else between])
+        first = False
+        _put(exporter.out, writer.write(given, losses))
+    _put(exporter.out, [before + after if first else after])
+
+
+async def publish_files(
+    exporter: Exporter, writer: Writer, wanted: Wanted, losses: Losses, create: Create
+) -> None:
+    """Write each to a file of its own."""
+    async for given in exporter.outgoing(wanted, files=writer.takes_files):
+        with create(file_name(given, writer.suffix)) as write:
+            _put(exporter.counted(write), writer.write(given, losses))
+
+
+def _put(write: Callable[[bytes], Any], texts: Iterable[str]) -> None:
+    """Write the texts as UTF-8, many short ones at once."""
+    gathered: list[str] = []
+    size = 0
+    for text in texts:
+        gathered.append(text)
+        size += len(text)
+        if size >= _GATHERED:
+            write("".join(gathered).encode())
+            gathered, size = [], 0
+    if size:
+        write("".join(gathered).encode())
