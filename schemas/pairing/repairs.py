@@ -63,7 +63,25 @@ def repair(messages: Sequence[JSON | Entry], *, text: str = NO_RESULT) -> Repair
 
     Repairing it again changes nothing. Each message stays in its dialect.
     """
-    paired = pair(steps_of(messages), text=text)
+    steps = steps_of(messages)
+    repaired = _repaired_once(steps, text)
+    if not _speak_several(steps) or any(isinstance(given, Entry) and given.dialect for given in messages):
+        return repaired
+    # A shape that several dialects share is read as its neighbours are, and those may have gone.
+    result = repaired.messages
+    while True:
+        again = _repaired_once(steps_of(result), text).messages
+        if len(again) == len(result) and all(map(_is_same, again, result)):
+            return Repaired(result, repaired.faults)
+        result = again
+
+
+def _speak_several(steps: Sequence[Step]) -> bool:
+    return len({step.source.grammar.dialect for step in steps}) > 1
+
+
+def _repaired_once(steps: Sequence[Step], text: str) -> Repaired:
+    paired = pair(steps, text=text)
     return Repaired(written(merged(paired.outputs, text)), paired.faults)
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from convostore.schemas import pairing
@@ -79,6 +79,7 @@ LISTS = st.one_of(
 
 @settings(max_examples=400, deadline=None)
 @given(LISTS)
+@example([call("x"), {"role": "tool", "tool_call_id": "y", "content": "1"}, u("a")])
 def test_every_list_is_repaired_once_and_for_all(messages: list[Any]) -> None:
     before = json.dumps(messages)
     repaired = pairing.repair(messages).messages
