@@ -157,6 +157,8 @@ class Watch:
             if event is None:
                 event = _pace.settle(self._stream.try_next())
         if event is None:
+            # One conversation's stream says nothing of a collection that is dropped: it only ends.
+            self._closed = self._closed or not self._stream.alive
             return []
         if event["operationType"] in _ENDS:
             self._closed = True

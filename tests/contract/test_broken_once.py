@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -157,6 +158,22 @@ def test_a_resumed_watch_on_everything_gives_what_happened_meanwhile(store: Conv
         (second.id, "deleted", ()),
         (third.id, "created", (0,)),
     }
+
+
+@pytest.mark.parametrize("one", [True, False])
+def test_a_watch_ends_when_the_database_is_dropped(
+    replica_set: Server, database_name: str, one: bool
+) -> None:
+    with replica_set.client() as client:
+        store = ConversationStore(client[database_name])
+        store.setup()
+        id = made(store).id
+        with store.watch(id if one else None) as changes:
+            client.drop_database(database_name)
+            ended = threading.Thread(target=lambda: list(changes), daemon=True)
+            ended.start()
+            ended.join(30)
+            assert not ended.is_alive()
 
 
 @pytest.mark.parametrize(
