@@ -8,6 +8,7 @@ import secrets
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,13 +104,28 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"{count} tests were skipped: they need the shared material")
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """All tests run in several processes, which mostly wait for servers; what is chosen runs in one."""
+    chosen = config.args != config.getini("testpaths") or config.option.markexpr or config.option.keyword
+    return 0 if chosen else 2 * (os.cpu_count() or 1)
+
+
+_imported_bare: set[str] = set()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    _imported_bare.update(getattr(node, "workeroutput", {}).get("imported bare", ()))
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    bare = sorted(BARE_NAMES & sys.modules.keys())
-    if bare:
+    _imported_bare.update(BARE_NAMES & sys.modules.keys())
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["imported bare"] = sorted(_imported_bare)
+    elif _imported_bare:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-        message = f"imported under a bare name instead of convostore.*: {', '.join(bare)}"
-        if reporter is not None:
-            reporter.write_line(message, red=True)
-        else:
-            print(message, file=sys.stderr)
+        reporter.write_line(
+            f"imported under a bare name instead of convostore.*: {', '.join(sorted(_imported_bare))}",
+            red=True,
+        )

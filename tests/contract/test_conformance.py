@@ -26,7 +26,12 @@ PLACES: dict[str, tuple[str, str, Any]] = {
     "mongomock-async": ("mongomock:", "async", "mongomock"),
 }
 OFFERED = [
-    pytest.param(place, contract, id=f"{place}-{contract.id}-{contract.name.replace(' ', '-')}")
+    pytest.param(
+        place,
+        contract,
+        id=f"{place}-{contract.id}-{contract.name.replace(' ', '-')}",
+        marks=pytest.mark.xdist_group(place),
+    )
     for place, (_, _, engine) in PLACES.items()
     for contract in CONTRACTS
     if contract.is_offered_by(engine)
@@ -35,21 +40,14 @@ OFFERED = [
 
 @pytest.fixture(scope="module")
 def runs(request: pytest.FixtureRequest) -> Iterator[Callable[[str], ConformanceRun]]:
-    """The run at each place that a collected test asks for; they are started together at the first one."""
+    """The run at each place that a test asks for, started at the first one that does."""
     under_way: dict[str, ConformanceRun] = {}
-    wanted = {
-        item.callspec.params["place"]
-        for item in request.session.items
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec") and item.module is request.module
-        if "place" in item.callspec.params
-    }
 
     def run(place: str) -> ConformanceRun:
-        if not under_way:
-            for name in wanted:
-                source, face, _ = PLACES[name]
-                uri = source if source.endswith(":") else request.getfixturevalue(source)
-                under_way[name] = ConformanceRun(face, uri)
+        if place not in under_way:
+            source, face, _ = PLACES[place]
+            uri = source if source.endswith(":") else request.getfixturevalue(source)
+            under_way[place] = ConformanceRun(face, uri)
         return under_way[place]
 
     yield run
@@ -63,12 +61,17 @@ def test_contract(runs: Callable[[str], ConformanceRun], place: str, contract: C
     assert outcome["verdict"] == "passed", f"{contract.promise}\n{outcome['detail']}"
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    "place", [pytest.param(place, marks=pytest.mark.xdist_group(place)) for place in PLACES]
+)
 def test_a_run_without_a_failure_ends_with_0(runs: Callable[[str], ConformanceRun], place: str) -> None:
     assert (runs(place).exit_code, runs(place).errors) == (0, "")
 
 
-@pytest.mark.parametrize("place", ["mongomock-sync", "mongomock-async"])
+@pytest.mark.parametrize(
+    "place",
+    [pytest.param(place, marks=pytest.mark.xdist_group(place)) for place in PLACES if "mock" in place],
+)
 def test_what_mongomock_cannot_do_is_listed_by_name(
     runs: Callable[[str], ConformanceRun], place: str
 ) -> None:

@@ -21,7 +21,8 @@ from support.measuring import message
 from support.scale import scaled
 from support.servers import Server
 
-pytestmark = pytest.mark.soak
+# One process builds the conversation and asks all of it.
+pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("long")]
 
 SIZE = 500
 BOUNDS = Bounds()

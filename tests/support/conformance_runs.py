@@ -46,7 +46,7 @@ class ConformanceRun:
         return int(self._process.returncode)
 
     def end(self) -> None:
-        """End it, if it still runs."""
-        if self._process.poll() is None:
+        """End it, if it still runs, and close its pipes."""
+        if self._outcomes is None:
             self._process.kill()
             self._process.communicate()
