@@ -42,6 +42,7 @@ _ROLES = {
 }
 _KINDS = frozenset(_ROLES) | {"chat", "generic", "remove"}
 _CLASSES = ("MessageChunk", "Message")
+_PACKAGES = ("langchain", "langchain_core")
 # What other programs write beside a ``type`` and a ``content`` of the same names.
 _OF_OTHERS = frozenset({"uuid", "parentUuid", "sessionId", "payload", "message"})
 _MEDIA = frozenset({"image", "audio", "video", "file"})
@@ -56,18 +57,40 @@ def _told(value: JSON) -> tuple[str, Mapping[str, Any]] | None:
     """The kind of a message and its members; None when it is none."""
     if not isinstance(value, dict):
         return None
-    kind, data = value.get("type"), value.get("data")
-    if isinstance(kind, str) and isinstance(data, dict):
-        found = _kind(kind)
-        return (found, data) if found in _KINDS and "content" in data else None
-    kwargs, name = value.get("kwargs"), value.get("id")
-    if "lc" in value and isinstance(kwargs, dict) and isinstance(name, list) and name:
-        found = _kind(kwargs.get("type") or name[-1])
-        return (found, kwargs) if found in _KINDS else None
-    if "content" not in value or _OF_OTHERS & value.keys() or not isinstance(kind, str):
-        return None
-    found = _kind(kind)
-    return (found, value) if found in _KINDS else None
+    kind, data, kwargs = value.get("type"), value.get("data"), value.get("kwargs")
+    if isinstance(data, dict):
+        found = _kind(kind) if "content" in data else ""
+    elif "lc" in value and isinstance(kwargs, dict):
+        name, data = value.get("id"), kwargs
+        found = _kind(kwargs.get("type") or (name[-1] if isinstance(name, list) and name else None))
+    else:
+        data = value
+        found = _kind(kind) if "content" in value and not _OF_OTHERS & value.keys() else ""
+    return (found, data) if found in _KINDS else None
+
+
+def _around(value: Mapping[str, Any], kind: str, data: Mapping[str, Any]) -> dict[str, JSON]:
+    """What stands around the members of a message, but for what its form has there always."""
+    if data is value:
+        return {}
+    if value.get("data") is data:
+        rest = rest_of(value, "type", "data")
+    else:
+        rest = rest_of(value, "lc", "kwargs", "type" if value.get("type") == "constructor" else "")
+        if _is_class_of(value.get("id"), kind):
+            del rest["id"]
+        if value["lc"] != 1:
+            rest["lc"] = value["lc"]
+    if "type" in data and _kind(data["type"]) != kind:
+        rest["type"] = data["type"]
+    return rest
+
+
+def _is_class_of(name: JSON, kind: str) -> bool:
+    """Whether it is the path to LangChain's own class of that kind."""
+    if not isinstance(name, list) or not all(isinstance(one, str) and one.isidentifier() for one in name):
+        return False
+    return len(name) > 1 and name[0] in _PACKAGES and _kind(name[-1]) == kind
 
 
 def _kind(name: JSON) -> str:
@@ -101,6 +124,9 @@ def piece_of(value: JSON, remarks: Remarks, made: int | None = None) -> Piece:
     else:
         name = None
     rest["type"] = kind
+    around = _around(value, kind, data)
+    if around:
+        rest["around"] = around
     return Piece(
         message(role, content, made, name=name, rest=rest),
         made,
@@ -156,48 +182,63 @@ def _content(data: Mapping[str, Any], rest: dict[str, JSON], resources: list[Res
 
 def _calls(data: Mapping[str, Any], rest: dict[str, JSON]) -> list[tuple[JSON, JSON]]:
     """The calls with their ids; taken out of ``rest`` with what says them a second time."""
-    beside = data.get("additional_kwargs")
+    beside, given, invalid = (data.get(n) for n in ("additional_kwargs", "tool_calls", "invalid_tool_calls"))
     older = beside if isinstance(beside, dict) else {}
-    given = data.get("tool_calls")
-    found: list[tuple[JSON, JSON]] = []
+    again, only = older.get("tool_calls"), older.get("function_call")
     if isinstance(given, list) and given:
-        rest.pop("tool_calls", None)
-        found = [_call(call, "args", call) for call in given]
-        invalid = data.get("invalid_tool_calls")
-        known = [id for id, _ in found] + [
-            call.get("id")
-            for call in (invalid if isinstance(invalid, list) else [])
-            if isinstance(call, dict)
-        ]
-        again = older.get("tool_calls")
-        if isinstance(again, list) and all(isinstance(one, dict) and one.get("id") in known for one in again):
+        del rest["tool_calls"]
+        known = [*given, *(invalid if isinstance(invalid, list) else [])]
+        if isinstance(again, list) and all(any(_is_same(one, call) for call in known) for one in again):
             _leave_out(rest, "tool_calls")
-        if "function_call" in older and len(found) == 1:
+        if any(
+            _is_same({"function": only}, {**call, "id": None}) for call in known if isinstance(call, dict)
+        ):
             _leave_out(rest, "function_call")
-        return found
-    written = older.get("tool_calls")
-    invalid = data.get("invalid_tool_calls")
-    if isinstance(written, list) and written and not invalid:
-        found = [
-            _call(call, "arguments", call.get("function") if isinstance(call, dict) else None)
-            for call in written
-        ]
+        return [_call(call, "args", "tool_call", call) for call in given]
+    if isinstance(again, list) and again and not invalid:
         _leave_out(rest, "tool_calls")
-    elif isinstance(older.get("function_call"), dict) and not invalid:
-        found = [_call({}, "arguments", older["function_call"])]
+        inside = [call.get("function") if isinstance(call, dict) else None for call in again]
+        return [_call(call, "arguments", "function", one) for call, one in zip(again, inside, strict=True)]
+    if isinstance(only, dict) and isinstance(only.get("name"), str) and not invalid:
         _leave_out(rest, "function_call")
-    return found
+        return [_call({"function": only}, "arguments", "function", only)]
+    return []
 
 
-def _call(call: JSON, arguments: str, named: JSON) -> tuple[JSON, JSON]:
-    """The id of a call and its part; what is none stays as it is."""
-    if not isinstance(call, dict) or not isinstance(named, dict) or not isinstance(named.get("name"), str):
-        return None, call or named
-    id = call.get("id")
-    left = rest_of(
-        call, "id" if isinstance(id, str) or id is None else "", "type", "function", "name", "args"
+def _is_same(written: JSON, call: JSON) -> bool:
+    """Whether a call as OpenAI writes it says no more than one of LangChain's."""
+    if not isinstance(written, dict) or not isinstance(call, dict):
+        return False
+    function = written.get("function")
+    if not isinstance(function, dict) or not set(function) <= {"name", "arguments"}:
+        return False
+    is_plain = set(written) <= {"id", "type", "function", "index"} and written.get("type") in (
+        None,
+        "function",
     )
-    return id, tool_call(named["name"], arguments_of(named.get(arguments)), id, left)
+    index = written.get("index")
+    is_plain = is_plain and (index is None or type(index) is int) and written.get("id") == call.get("id")
+    arguments = function.get("arguments")
+    is_told = call.get("args") in (arguments, arguments_of(arguments))
+    return is_plain and is_told and function.get("name") == call.get("name")
+
+
+def _call(call: JSON, arguments: str, kind: str, named: JSON) -> tuple[JSON, JSON]:
+    """The id of a call and its part; what is none stays as it is.
+
+    ``named`` holds its name, and under ``arguments`` these: the call itself, or its ``function``.
+    """
+    if not isinstance(call, dict) or not isinstance(named, dict) or not isinstance(named.get("name"), str):
+        return None, call
+    id = call.get("id")
+    rest = rest_of(named, "name", arguments)
+    if named is not call:
+        rest |= rest_of(call, "function")
+    if isinstance(id, str) or id is None:
+        rest.pop("id", None)
+    if rest.get("type") == kind:
+        del rest["type"]
+    return id, tool_call(named["name"], arguments_of(named.get(arguments)), id, rest)
 
 
 def _leave_out(rest: dict[str, JSON], name: str) -> None:
@@ -228,7 +269,18 @@ def _parts(part: JSON, calls: list[tuple[JSON, JSON]], resources: list[Resource]
         place = next(
             (at for at, (id, _) in enumerate(calls) if id is not None and id == part.get("id")), None
         )
-        return [part] if place is None else [calls.pop(place)[1]]
+        if place is None:
+            return [part]
+        call = calls.pop(place)[1]
+        told = {"name": call["name"], "args": call["args"], "id": part["id"], "type": kind}
+        left = {
+            name: item for name, item in part.items() if item != told.get("args" if name == "input" else name)
+        }
+        if left.get("input") == {}:
+            del left["input"]
+        if left:
+            call["source"] = {**call.get("source", {}), "content": left}
+        return [call]
     if kind in ("image_url", "input_image"):
         return [image_part(part, resources) or part]
     return [_media(part, resources) or part] if kind in _MEDIA else [part]
@@ -240,7 +292,8 @@ def _told_of(part: Mapping[str, JSON], said: str) -> dict[str, JSON]:
 
 def _summaries(part: Mapping[str, Any]) -> list[JSON]:
     texts = [one.get("text") if isinstance(one, dict) else None for one in part["summary"]]
-    if not texts or not all(isinstance(one, str) for one in texts):
+    usual = [{"type": "summary_text", "text": one} for one in texts if isinstance(one, str)]
+    if not usual or usual != part["summary"]:
         return []
     rest = rest_of(part, "type", "summary")
     return [reasoning(str(one), rest if place == 0 else {}) for place, one in enumerate(texts)]
@@ -250,16 +303,26 @@ def _media(part: Mapping[str, Any], resources: list[Resource]) -> JSON:
     """A file by its address or its bytes; None when it is neither."""
     source = part.get("source")
     held: Mapping[str, Any] = source if isinstance(source, dict) else part
-    kind = held.get("mime_type") or held.get("media_type")
-    rest = rest_of(part, "type", "source", "source_type", "url", "base64", "data", "mime_type", "media_type")
-    data = held.get("base64") or held.get("data")
-    url = held.get("url")
+    rest = rest_of(part, "type", "source" if held is source else "")
+    if held is source:
+        rest |= rest_of(source, "type" if source.get("type") in ("url", "base64") else "")
+    if rest.get("source_type") in ("url", "base64"):
+        del rest["source_type"]
+    named = next((name for name in ("mime_type", "media_type") if isinstance(held.get(name), str)), "")
+    kind = rest.pop(named, None)
+    url = rest.get("url")
     inside = data_uri(url) if isinstance(url, str) else None
-    if inside is not None:
+    if inside is not None and kind in (None, inside[0]):
+        del rest["url"]
         return inline_part(inside[0], inside[1], rest)
-    if isinstance(url, str) and url:
+    if isinstance(url, str) and url and inside is None:
+        del rest["url"]
         resource = linked(url, mime_type=kind)
         resources.append(resource)
-        return file_part(resource, rest)
-    blob = base64_bytes(data)
-    return None if blob is None else inline_part(kind if isinstance(kind, str) else None, blob, rest)
+        return file_part(resource, rest if resource.mime_type == kind else {**rest, named: kind})
+    under = "base64" if "base64" in held else "data"
+    blob = base64_bytes(rest.get(under))
+    if blob is None:
+        return None
+    del rest[under]
+    return inline_part(kind, blob, rest)

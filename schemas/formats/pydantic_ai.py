@@ -255,7 +255,8 @@ def _file(held: JSON, beside: Mapping[str, JSON], resources: list[Resource]) -> 
         blob = base64_bytes(data.replace("-", "+").replace("_", "/"))
         if blob is None:
             return None
-        rest.pop("media_type", None)
+        if isinstance(kind, str):
+            del rest["media_type"]
         return inline_part(kind if isinstance(kind, str) else None, blob, {**rest, **beside})
     if not isinstance(url, str) or not url:
         return None

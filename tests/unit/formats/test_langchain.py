@@ -46,7 +46,9 @@ DATA: list[dict[str, Any]] = [
      "tool_calls": [{"name": "look", "args": {"at": 1}, "id": "k1", "type": "tool_call"},
                     {"name": "web", "args": {}, "id": None, "type": "tool_call"}],
      "invalid_tool_calls": [{"name": "x", "args": "{bad", "id": "k3", "error": "no JSON"}],
-     "additional_kwargs": {"tool_calls": [{"id": "k1"}, {"id": "k3"}], "reasoning_content": "deep"},
+     "additional_kwargs": {"reasoning_content": "deep", "tool_calls": [
+         {"id": "k1", "type": "function", "function": {"name": "look", "arguments": '{"at": 1}'}},
+         {"id": "k3", "type": "function", "function": {"name": "x", "arguments": "{bad"}}]},
      "response_metadata": {"model_name": "m", "logprobs": None},
      "usage_metadata": {"input_tokens": 9, "output_tokens": 4, "input_token_details": {"cache_read": 2}}},
     {"type": "tool", "name": "look", "tool_call_id": "k1", "content": ["seen"], "status": "error",
