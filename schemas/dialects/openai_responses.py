@@ -25,6 +25,8 @@ __all__ = ["DIALECT", "is_call", "is_result"]
 
 _PARTS = frozenset({"input_text", "output_text", "input_image", "input_file", "refusal", "summary_text"})
 _OF_OTHERS = ("tool_calls", "tool_call_id", "function_call", "refusal", "origin", "stop")
+# The agents in JavaScript call a result one, and name its call ``callId``.
+_ENDS_OF_RESULTS = ("_call_output", "_call_result", "tool_search_output", "program_output")
 _OTHER_ITEMS = frozenset(
     {"reasoning", "program", "program_output", "mcp_list_tools", "mcp_approval_request", "compaction"}
 )
@@ -39,7 +41,7 @@ def is_call(item: Mapping[str, Any]) -> bool:
 def is_result(item: Mapping[str, Any]) -> bool:
     """Whether the item is what a tool gave back."""
     kind = item.get("type")
-    return isinstance(kind, str) and kind.endswith(("_call_output", "tool_search_output", "program_output"))
+    return isinstance(kind, str) and kind.endswith(_ENDS_OF_RESULTS)
 
 
 def _fits(message: Mapping[str, Any]) -> bool:
@@ -89,7 +91,7 @@ def _calls(message: Mapping[str, Any]) -> list[Call]:
     names = ("arguments", "input", "action", "code")
     given = next((message[name] for name in names if name in message), None)
     name = _text(message.get("name")) or kind.removesuffix("_call")
-    return [Call(_text(message.get("call_id")) or _text(message.get("id")), name, _arguments(given), 0)]
+    return [Call(_call_id(message) or _text(message.get("id")), name, _arguments(given), 0)]
 
 
 def _arguments(given: JSON) -> JSON:
@@ -105,7 +107,11 @@ def _results(message: Mapping[str, Any]) -> list[Result]:
     if not is_result(message):
         return []
     output = next((message[name] for name in ("output", "result", "tools") if name in message), None)
-    return [Result(_text(message.get("call_id")), None, output)]
+    return [Result(_call_id(message), None, output)]
+
+
+def _call_id(message: Mapping[str, Any]) -> str | None:
+    return _text(message.get("call_id")) or _text(message.get("callId"))
 
 
 def _message(message: Mapping[str, Any]) -> Message:

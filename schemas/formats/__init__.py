@@ -22,6 +22,7 @@ from convostore.schemas.formats import (
     librechat,
     markdown,
     openai_chat,
+    openai_responses,
     openwebui,
     pydantic_ai,
     sharegpt,
@@ -41,7 +42,7 @@ from convostore.schemas.formats.items import (
     ReadOptions,
     Refused,
 )
-from convostore.schemas.formats.json_layout import json_values, peek_value
+from convostore.schemas.formats.json_layout import json_values, peek_values
 
 __all__ = [
     "FORMATS",
@@ -60,6 +61,9 @@ __all__ = [
     "detect",
 ]
 
+
+# How many messages of an input of messages by themselves are looked at, to tell whose they are.
+_FEW = 20
 
 Item: TypeAlias = Imported | ImportedDelta | Noticed | Refused
 """What a reader gives."""
@@ -102,6 +106,13 @@ FORMATS: dict[str, Format] = {
         Format(canonical.FORMAT, "Convostore's own, with everything", True, _is_canonical, None),
         Format(anda.NAME, "Anda records, JSON or CBOR", True, anda.fits, anda.read),
         Format(openai_chat.NAME, "OpenAI chat JSON Lines", False, openai_chat.fits, _read_openai),
+        Format(
+            openai_responses.NAME,
+            "OpenAI Responses, pages and run states",
+            False,
+            openai_responses.fits,
+            openai_responses.read,
+        ),
         Format(chatgpt.NAME, "ChatGPT conversations.json", False, chatgpt.fits, chatgpt.read),
         Format(claude_ai.NAME, "claude.ai export", True, claude_ai.fits, claude_ai.read),
         Format(
@@ -150,12 +161,7 @@ def detect(source: ByteInput) -> Format:
         return FORMATS[anda.NAME]
     elif markdown.looks_so(head):
         return FORMATS[markdown.NAME]
-    if looks_like_cbor(head):
-        value = peek_cbor(source)
-    else:
-        found = peek_value(source)
-        value = None if found is None else found.value
-        value = relaxed(value) if is_extended(value) else value
+    value = peek_cbor(source) if looks_like_cbor(head) else _first_of(source)
     fitting = [known for known in FORMATS.values() if _fits(known, value)]
     if len(fitting) == 1:
         return fitting[0]
@@ -163,6 +169,19 @@ def detect(source: ByteInput) -> Format:
         names = " and ".join(known.name for known in fitting)
         raise ImportFormatError(f"the input may be {names}: say which with a format")
     raise ImportFormatError(f"no known format ({', '.join(FORMATS)}): {_seen(value)}")
+
+
+def _first_of(source: ByteInput) -> Any:
+    """The value by which the input is judged: its first, or of messages by themselves the list of a few."""
+    values = [found.value for found in peek_values(source, _FEW)]
+    if not values:
+        return None
+    first = values[0]
+    if is_extended(first):
+        return relaxed(first)
+    if isinstance(first, dict) and isinstance(first.get("role"), str) and "messages" not in first:
+        return [value for value in values if isinstance(value, dict) and "messages" not in value]
+    return first
 
 
 def _fits(known: Format, value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice, takewhile
 from typing import Literal
 
 from convostore.schemas.formats.byte_input import ByteInput
@@ -18,7 +19,7 @@ from convostore.schemas.formats.json_input import (
 )
 from convostore.schemas.json_values import JSON
 
-__all__ = ["Layout", "json_values", "layout_of", "peek_value"]
+__all__ = ["Layout", "json_values", "layout_of", "peek_value", "peek_values"]
 
 Layout = Literal["lines", "array", "document"]
 
@@ -50,20 +51,28 @@ def peek_value(source: ByteInput) -> Found | None:
 
     In lines that is the first good one of those at the beginning.
     """
+    return next(iter(peek_values(source, 1)), None)
+
+
+def peek_values(source: ByteInput, most: int) -> list[Found]:
+    """The first value that can be read, and up to ``most`` with those that lie close behind it."""
     layout, size = _look(source)
     while True:
         head = source.peek(size)
         whole = source.is_whole_within(size)
         if layout == "lines":
             end = len(head) if whole else head.rfind(b"\n")
-            found = next((item for item in line_values([head[:end]]) if isinstance(item, Found)), None)
+            values: Iterator[Found | Refused] = filter(_is_found, line_values([head[:end]]))
         else:
-            read = array_items if layout == "array" else document_values
-            first = next(read([head]), None)
-            found = first if isinstance(first, Found) else None
-        if found is not None or whole:
+            values = takewhile(_is_found, (array_items if layout == "array" else document_values)([head]))
+        found = [item for item in islice(values, most) if isinstance(item, Found)]
+        if found or whole:
             return found
         size *= 4
+
+
+def _is_found(item: Found | Refused) -> bool:
+    return isinstance(item, Found)
 
 
 def _look(source: ByteInput) -> tuple[Layout, int]:

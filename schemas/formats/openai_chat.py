@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from convostore.schemas.anda_times import read_rfc3339
 from convostore.schemas.conversations import Conversation, ConversationStatus
+from convostore.schemas.dialects import dialect_of
 from convostore.schemas.entries import Source
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.formats.items import Facts, Found, Imported, ReadOptions, Refused
@@ -36,6 +37,7 @@ _BLOCKS_OF_OTHERS = frozenset(
 )
 _OF_ANDA = frozenset({"status", "usage", "period", "artifacts", "updated_at"})
 _STATES = frozenset({"messages", "extra"})
+_OTHER_DIALECTS = frozenset({"anthropic", "openai-responses"})
 _NO_TIME = Facts(dialect=NAME)
 _NAMED_BY_CONTENT = "sha256:"
 
@@ -43,13 +45,20 @@ _NAMED_BY_CONTENT = "sha256:"
 def fits(value: JSON) -> bool:
     """Whether the value looks like what this format holds: a conversation, its messages, or one message."""
     if isinstance(value, list):
-        return bool(value) and all(map(_looks_like_chat, value[:3]))
+        return bool(value) and all(map(_looks_like_chat, value[:3])) and not any(map(_is_of_others, value))
     if _looks_like_chat(value):
         return True
     if not isinstance(value, dict) or len(_OF_ANDA & value.keys()) > 1 or _OF_OTHERS & value.keys():
         return False
     messages = value.get("messages")
-    return isinstance(messages, list) and all(map(_looks_like_chat, messages[:3]))
+    if not isinstance(messages, list) or any(map(_is_of_others, messages)):
+        return False
+    return all(map(_looks_like_chat, messages[:3]))
+
+
+def _is_of_others(message: JSON) -> bool:
+    """Whether it is unmistakably a message of another provider's, or an item."""
+    return dialect_of(message) in _OTHER_DIALECTS
 
 
 def _looks_like_chat(value: JSON) -> bool:

@@ -17,8 +17,12 @@ from unit.formats import test_chatgpt as chatgpt
 from unit.formats import test_claude_ai as claude_ai
 from unit.formats import test_claude_code as claude_code
 from unit.formats import test_codex as codex
+from unit.formats import test_langchain as langchain
 from unit.formats import test_librechat as librechat
+from unit.formats import test_openai_responses as responses
 from unit.formats import test_openwebui as openwebui
+from unit.formats import test_pydantic_ai as pydantic_ai
+from unit.formats import test_sharegpt as sharegpt
 
 from support import branched_exports
 
@@ -78,6 +82,18 @@ FIXTURES = {
             Fixture("claude-code", [json.loads(line) for line in branched_exports.sessions().splitlines()]),
             Fixture("codex", codex.ROLLOUT, frozenset({"payload", "timestamp"})),
             Fixture("chat-ui", chat_ui.DOCUMENT),
+            Fixture("langchain", {"messages": list(map(langchain.to_dict, langchain.DATA))}),
+            Fixture("langchain", list(map(langchain.constructor, langchain.DATA))),
+            Fixture("langchain", {"session_id": "s", "messages": langchain.DATA}),
+            Fixture("langchain", langchain.documents()),
+            Fixture("openai-responses", responses.ITEMS),
+            Fixture("openai-responses", responses.response("resp_a", responses.ITEMS[2:])),
+            Fixture("openai-responses", responses.page([responses.ided(0), responses.ided(1)])),
+            Fixture("openai-responses", responses.run()),
+            Fixture("pydantic-ai", {"messages": pydantic_ai.TALK}),
+            Fixture("pydantic-ai", pydantic_ai.TALK),
+            Fixture("pydantic-ai", {"messages": pydantic_ai.OLD}),
+            Fixture("sharegpt", sharegpt.TALK),
         )
     )
 }
