@@ -44,9 +44,9 @@ def import_(
         str,
         typer.Option(
             "--format",
-            help="auto looks at content; else convostore, anda, openai, openai-responses, rig-session, "
-            "chatgpt, claude-ai, claude-code, codex, librechat, openwebui, chat-ui, langchain, pydantic-ai, "
-            "sharegpt, markdown.",
+            help="auto looks at content; else convostore, anda, openai, openai-responses, anthropic, "
+            "rig-session, chatgpt, claude-ai, claude-code, codex, librechat, openwebui, chat-ui, langchain, "
+            "pydantic-ai, sharegpt, markdown.",
         ),
     ] = "auto",
     branches: Annotated[

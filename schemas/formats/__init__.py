@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from convostore.schemas.errors import ImportFormatError
 from convostore.schemas.formats import (
     anda,
+    anthropic,
     canonical,
     chat_ui,
     chatgpt,
@@ -113,6 +114,7 @@ FORMATS: dict[str, Format] = {
             openai_responses.fits,
             openai_responses.read,
         ),
+        Format(anthropic.NAME, "Anthropic messages", False, anthropic.fits, anthropic.read),
         Format(chatgpt.NAME, "ChatGPT conversations.json", False, chatgpt.fits, chatgpt.read),
         Format(claude_ai.NAME, "claude.ai export", True, claude_ai.fits, claude_ai.read),
         Format(

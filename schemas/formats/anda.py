@@ -49,6 +49,8 @@ NAME = "anda"
 _RECORD_SIGNS = frozenset(("status", "usage", "period", "resources", "artifacts"))
 _OF_MESSAGE = frozenset(("role", "content", "name", "user", "timestamp"))
 _ENVELOPE_SIGNS = frozenset(("result", "Ok", "Err"))
+# Results of batches at providers have it beside their ``result``.
+_OF_BATCHES = frozenset(("custom_id",))
 _STATES = frozenset(Conversation.model_fields)
 _LOSSY = "read from the view for prompts: tool calls, files, resources and usage are not in it"
 
@@ -65,7 +67,8 @@ def fits(value: Any) -> bool:
     if isinstance(messages, list):
         signs = len(_RECORD_SIGNS & value.keys())
         return signs > 1 or (type(value.get("_id")) is int and (signs > 0 or "user" in value))
-    if _ENVELOPE_SIGNS & value.keys() or is_document(value) or set(value) == {"f"}:
+    is_envelope = bool(_ENVELOPE_SIGNS & value.keys()) and not _OF_BATCHES & value.keys()
+    if is_envelope or is_document(value) or set(value) == {"f"}:
         return True
     return set(value) <= {"error", "next_cursor"} if "error" in value else fits(value.get("output"))
 

@@ -21,6 +21,7 @@ from convostore.schemas.conversations import Conversation, ConversationStatus
 from convostore.schemas.dialects import dialect_of
 from convostore.schemas.entries import Source
 from convostore.schemas.errors import InvalidRecordError
+from convostore.schemas.formats.anthropic import is_request
 from convostore.schemas.formats.items import Facts, Found, Imported, ReadOptions, Refused
 from convostore.schemas.identifiers import check_user
 from convostore.schemas.json_output import foreign_json
@@ -51,7 +52,7 @@ def fits(value: JSON) -> bool:
     if not isinstance(value, dict) or len(_OF_ANDA & value.keys()) > 1 or _OF_OTHERS & value.keys():
         return False
     messages = value.get("messages")
-    if not isinstance(messages, list) or any(map(_is_of_others, messages)):
+    if not isinstance(messages, list) or any(map(_is_of_others, messages)) or is_request(value):
         return False
     return all(map(_looks_like_chat, messages[:3]))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from unit import test_anda_format as anda
 from unit import test_openai_format as openai
+from unit.formats import test_anthropic as anthropic
 from unit.formats import test_chat_ui as chat_ui
 from unit.formats import test_chatgpt as chatgpt
 from unit.formats import test_claude_ai as claude_ai
@@ -86,6 +87,12 @@ FIXTURES = {
             Fixture("langchain", list(map(langchain.constructor, langchain.DATA))),
             Fixture("langchain", {"session_id": "s", "messages": langchain.DATA}),
             Fixture("langchain", langchain.documents()),
+            Fixture("anthropic", anthropic.MESSAGES),
+            Fixture("anthropic", anthropic.REQUEST),
+            Fixture("anthropic", [anthropic.FIRST]),
+            Fixture("anthropic", {"custom_id": "c", "result": {"message": anthropic.LAST}}),
+            # Headers may hold keys.
+            Fixture("anthropic", anthropic.PAIRS, frozenset({"headers"})),
             Fixture("openai-responses", responses.ITEMS),
             Fixture("openai-responses", responses.response("resp_a", responses.ITEMS[2:])),
             Fixture("openai-responses", responses.page([responses.ided(0), responses.ided(1)])),
