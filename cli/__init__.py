@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from convostore.cli import changing, looking, rankings, running, transfer
+from convostore.cli import changing, looking, rankings, reporting, running, transfer
 from convostore.cli import history as past
 from convostore.cli import stats as figures
 from convostore.cli.application import Application
@@ -68,6 +68,7 @@ app.command("redo")(past.redo)
 app.command("fork")(past.fork)
 app.add_typer(figures.stats, name="stats")
 figures.stats.command("top")(rankings.top)
-figures.stats.command("heat")(rankings.heat)
+figures.stats.command("heatmap")(rankings.heatmap)
 figures.stats.command("waiting")(rankings.waiting)
 figures.stats.command("rollup")(rankings.rollup)
+figures.stats.command("report")(reporting.report)

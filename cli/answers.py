@@ -79,7 +79,6 @@ class Output:
         shape: Chart | Ranking | Grid | None,
         *,
         zone: str,
-        remarks: Sequence[str] = (),
         nothing: str = "nothing was found",
         **named: Any,
     ) -> None:
@@ -90,6 +89,7 @@ class Output:
             csv_text,
             headings,
             number_columns,
+            remarks_of,
             rows_json,
             write_rows,
         )
@@ -108,7 +108,7 @@ class Output:
         else:
             print_table(headings(rows), cells(rows), right=number_columns(rows))
         if not (self.out or self.json or self.csv):
-            for line in remarks:
+            for line in remarks_of(rows):
                 print_line(line)
         if self.plot is not None:
             _draw(shape, self.plot)

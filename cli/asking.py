@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -20,6 +21,7 @@ __all__ = [
     "asked",
     "currency",
     "price_table",
+    "range_words",
 ]
 
 ByPeriod: TypeAlias = Annotated[str, typer.Option("--by", metavar="PERIOD", help="hour, day, week or month.")]
@@ -71,3 +73,12 @@ def asked(by: str | None, user: str | None, since: str | None, until: str | None
         "tz": tz,
         **({} if by is None else {"by": by}),
     }
+
+
+def range_words(question: Mapping[str, Any]) -> str:
+    """The range and the zone of a question, as the title of a picture names them."""
+    from convostore.cli.dates import show_moment, zone_named
+
+    zone = zone_named(question["tz"])
+    ends = [f"{name} {show_moment(question[name], zone)}" for name in ("since", "until") if question[name]]
+    return f"{', '.join(ends) or 'all of it'}, times in {question['tz']}"

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from convostore.cli.answers import AsChart, AsCsv, Output, PlotFile, TableFile
-from convostore.cli.asking import Label, Model, Prices, Since, Until, asked, currency, price_table
+from convostore.cli.asking import (
+    Label,
+    Model,
+    Prices,
+    Since,
+    Until,
+    asked,
+    currency,
+    price_table,
+    range_words,
+)
 from convostore.cli.connection import opened
 from convostore.cli.options import AsJson, Uri, UriFile, User, Zone
 
-__all__ = ["heat", "rollup", "top", "waiting"]
+__all__ = ["heatmap", "rollup", "top", "waiting"]
 
 
 def waiting(
@@ -76,11 +87,12 @@ def top(
     if rows and output.wants_shape:
         from convostore.cli.charts.contents import ranking_of
 
-        shape = ranking_of(rows, order, f"Top {of}")
+        title = f"Top {of} by {order}\n{range_words(question)}"
+        shape = ranking_of(rows, order, title, currency(table).get("currency", ""))
     output.give(rows, TopRow, shape, zone=tz, of=of, order=order, **currency(table))
 
 
-def heat(
+def heatmap(
     context: typer.Context,
     what: Annotated[
         str,
@@ -100,7 +112,7 @@ def heat(
     uri: Uri = None,
     uri_file: UriFile = None,
 ) -> None:
-    """What was used in each hour of the week."""
+    """What was used in each hour of the week, as a heat map; --csv, --json and --out give all its numbers."""
     from convostore.store import HeatRow
 
     if what not in ("tokens", "messages", "requests"):
@@ -109,12 +121,12 @@ def heat(
     question = asked(None, user, since, until, tz)
     with opened(context, uri, uri_file) as store:
         rows = store.analytics.heat(**question, label=label, model=model)
-    shape = None
-    if output.wants_shape:
-        from convostore.cli.charts.contents import grid_of
+    from convostore.cli.charts.contents import grid_of
 
-        shape = grid_of(rows, what, tz, "By hour of the week")
-    output.give(rows, HeatRow, shape, zone=tz)
+    # For people it is the map: nobody reads a table of 168 hours.
+    output = replace(output, chart=not (out or as_csv or as_json))
+    title = f"{what.capitalize()} by hour and weekday\n{range_words(question)}"
+    output.give(rows, HeatRow, grid_of(rows, what, tz, title), zone=tz)
 
 
 def rollup(

@@ -32,6 +32,7 @@ class Answers:
 
     by: str
     zone: str
+    currency: str | None
     usage: Sequence[UsageRow]
     series: Mapping[str, Sequence[Any]]
     tops: Mapping[str, Sequence[TopRow]]
@@ -45,7 +46,7 @@ def report_page(found: Answers, about: Sequence[str]) -> Page:
     span = f"{range_text(edges, found.by, found.zone)}, times in {found.zone}"
     sections: list[Section] = []
     for title, rows in {"Usage": found.usage, **found.series}.items():
-        shape = chart_of(rows, found.by, found.zone)
+        shape = chart_of(rows, found.by, found.zone, found.currency or "")
         happened = [row for row in rows if _says_something(row)]
         notes = ["A period in which nothing happened has no row."] if len(happened) < len(rows) else []
         sections.append(_section(len(sections), title, shape, happened, notes))
@@ -58,7 +59,7 @@ def report_page(found: Answers, about: Sequence[str]) -> Page:
     return Page(
         title="Conversations and their usage",
         about=[f"{span}, by {found.by}", *about],
-        numbers=_totals(found.usage),
+        numbers=_totals(found),
         remarks=remarks_of(found.usage),
         sections=sections,
     )
@@ -85,11 +86,12 @@ def _says_something(row: Any) -> bool:
     return any(getattr(row, field.name) for field in fields(row) if field.name not in ("start", "label"))
 
 
-def _totals(rows: Sequence[UsageRow]) -> list[tuple[str, str]]:
+def _totals(found: Answers) -> list[tuple[str, str]]:
     totals = []
     for member, name in _TOTALS.items():
-        known = [value for row in rows if (value := getattr(row, member)) is not None]
-        if known:
-            total = sum(known)
-            totals.append((name, f"{total:,.2f}" if isinstance(total, float) else f"{total:,}"))
+        known = [value for row in found.usage if (value := getattr(row, member)) is not None]
+        if member == "cost" and known:
+            totals.append((f"cost, {found.currency}" if found.currency else "cost", f"{sum(known):,.2f}"))
+        elif known:
+            totals.append((name, f"{sum(known):,}"))
     return totals

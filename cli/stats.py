@@ -13,7 +13,7 @@ from convostore.cli.connection import opened
 from convostore.cli.options import AsJson, Uri, UriFile, User, Zone
 
 if TYPE_CHECKING:
-    from convostore.store import UsageRow
+    pass
 
 __all__ = ["stats"]
 
@@ -47,7 +47,7 @@ def usage(
     table = price_table(prices)
     with opened(context, uri, uri_file) as store:
         rows = store.analytics.usage(**question, label=label, model=model, prices=table)
-    _give(output, rows, UsageRow, by, tz, _remarks(rows), **currency(table))
+    _give(output, rows, UsageRow, by, tz, **currency(table))
 
 
 @stats.command("conversations")
@@ -74,7 +74,7 @@ def conversations(
     question = asked(by, user, since, until, tz)
     with opened(context, uri, uri_file) as store:
         rows = store.analytics.conversations(**question, label=label)
-    _give(output, rows, ConversationsRow, by, tz, ())
+    _give(output, rows, ConversationsRow, by, tz)
 
 
 @stats.command("users")
@@ -102,7 +102,7 @@ def users(
     question = asked(by, user, since, until, tz)
     with opened(context, uri, uri_file) as store:
         rows = store.analytics.users(**question, label=label, model=model)
-    _give(output, rows, UsersRow, by, tz, ())
+    _give(output, rows, UsersRow, by, tz)
 
 
 @stats.command("messages")
@@ -130,7 +130,7 @@ def messages(
     question = asked(by, user, since, until, tz)
     with opened(context, uri, uri_file) as store:
         rows = store.analytics.messages(**question, label=label, model=model)
-    _give(output, rows, MessagesRow, by, tz, ())
+    _give(output, rows, MessagesRow, by, tz)
 
 
 @stats.command("status")
@@ -157,7 +157,7 @@ def statuses(
     question = asked(by, user, since, until, tz)
     with opened(context, uri, uri_file) as store:
         rows = store.analytics.statuses(**question, label=label)
-    _give(output, rows, StatusRow, by, tz, ())
+    _give(output, rows, StatusRow, by, tz)
 
 
 @stats.command("failures")
@@ -184,7 +184,7 @@ def failures(
     question = asked(by, user, since, until, tz)
     with opened(context, uri, uri_file) as store:
         rows = store.analytics.failures(**question, label=label)
-    _give(output, rows, FailuresRow, by, tz, ())
+    _give(output, rows, FailuresRow, by, tz)
 
 
 @stats.command("queues")
@@ -211,7 +211,7 @@ def queues(
     question = asked(by, user, since, until, tz)
     with opened(context, uri, uri_file) as store:
         rows = store.analytics.queues(**question, label=label)
-    _give(output, rows, QueuesRow, by, tz, ())
+    _give(output, rows, QueuesRow, by, tz)
 
 
 @stats.command("durations")
@@ -238,7 +238,7 @@ def durations(
     question = asked(by, user, since, until, tz)
     with opened(context, uri, uri_file) as store:
         rows = store.analytics.durations(**question, label=label)
-    _give(output, rows, DurationsRow, by, tz, ())
+    _give(output, rows, DurationsRow, by, tz)
 
 
 def _give(
@@ -247,29 +247,10 @@ def _give(
     kind: type,
     by: str,
     tz: str,
-    remarks: Sequence[str],
     **named: str,
 ) -> None:
     """Give a series out."""
     from convostore.cli.charts.contents import chart_of
 
-    shape = chart_of(rows, by, tz) if rows and output.wants_shape else None
-    output.give(rows, kind, shape, zone=tz, remarks=remarks, by=by, **named)
-
-
-def _remarks(rows: Sequence[UsageRow]) -> list[str]:
-    """What the table cannot show: how much of it is not known."""
-    unknown = sum(row.unknown for row in rows)
-    undated = sum(row.by_creation for row in rows)
-    whole = sum(row.tokens_by_creation for row in rows)
-    unpriced = sum(row.unpriced for row in rows)
-    remarks = []
-    if unknown:
-        remarks.append(f"{unknown:,} appends did not say their usage")
-    if undated:
-        remarks.append(f"{undated:,} imported messages have no time of their own: they count when created")
-    if whole:
-        remarks.append(f"{whole:,} tokens of imports are known as a whole only: they count when created")
-    if unpriced:
-        remarks.append(f"{unpriced:,} tokens have no price")
-    return remarks
+    shape = chart_of(rows, by, tz, named.get("currency", "")) if rows and output.wants_shape else None
+    output.give(rows, kind, shape, zone=tz, by=by, **named)

@@ -61,6 +61,8 @@ def remarks_of(rows: Sequence[Any]) -> list[str]:
         remarks.append(f"{unknown:,} appends did not say their usage")
     if undated := total("by_creation"):
         remarks.append(f"{undated:,} imported messages have no time of their own: they count when created")
+    if whole := total("tokens_by_creation"):
+        remarks.append(f"{whole:,} tokens of imports are known as a whole only: they count when created")
     if unpriced := total("unpriced"):
         remarks.append(f"{unpriced:,} tokens have no price")
     return remarks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from convostore.cli.charts.shapes import Chart, Grid, Merge, Panel, Ranking, Series, Unit, edges_of
@@ -125,14 +126,18 @@ _CONTENTS: dict[type, tuple[str, Callable[[Any], list[Panel]]]] = {
 }
 
 
-def chart_of(rows: Sequence[Any], by: By | str, zone: str) -> Chart:
+def chart_of(rows: Sequence[Any], by: By | str, zone: str, currency: str = "") -> Chart:
     """The chart of a series: one kind of rows, at least one of them, without gaps between their periods."""
     title, panels = _CONTENTS[type(rows[0])]
     edges = edges_of([row.start for row in rows], by, zone)
-    return Chart(title, By(by), zone, edges, tuple(panels(rows)))
+    found = [
+        replace(panel, title=f"{panel.title}, {currency}") if currency and panel.unit is Unit.MONEY else panel
+        for panel in panels(rows)
+    ]
+    return Chart(title, By(by), zone, edges, tuple(found))
 
 
-def ranking_of(rows: Sequence[TopRow], what: str, title: str) -> Ranking:
+def ranking_of(rows: Sequence[TopRow], what: str, title: str, currency: str = "") -> Ranking:
     """The rows in their order, by their member ``what`` (``tokens`` is input and output together)."""
     values = [
         row.input_tokens + row.output_tokens if what == "tokens" else (getattr(row, what) or 0)
@@ -140,7 +145,8 @@ def ranking_of(rows: Sequence[TopRow], what: str, title: str) -> Ranking:
     ]
     names = ["none" if row.name is None else plain(row.name, _NAME) for row in rows]
     unit = Unit.MONEY if what == "cost" else Unit.COUNT
-    return Ranking(title, what, tuple(names), tuple(values), unit)
+    axis = f"{what}, {currency}" if currency and what == "cost" else what
+    return Ranking(title, axis, tuple(names), tuple(values), unit)
 
 
 def grid_of(rows: Sequence[HeatRow], what: str, zone: str, title: str) -> Grid:

@@ -90,7 +90,7 @@ def test_costs_follow_the_price_table_and_unknown_models_are_unpriced(
 def test_rankings_heat_waiting_and_roll_ups(convostore: Command, used: ConversationStore) -> None:
     rows = convostore.fine("stats", "top", "users", "--order", "messages", "--json").json["rows"]
     assert [(row["name"], row["messages"]) for row in rows] == [("alice", 2), ("bob", 2)]
-    cells = convostore.fine("stats", "heat", "--json").json["rows"]
+    cells = convostore.fine("stats", "heatmap", "--json").json["rows"]
     assert len(cells) == 168 and sum(cell["messages"] for cell in cells) == 4
     used.steer(used.find(user="bob").items[0].id, "use the train")
     waits = convostore.fine("stats", "waiting", "--json").json["rows"]
@@ -108,7 +108,7 @@ def test_rankings_heat_waiting_and_roll_ups(convostore: Command, used: Conversat
         ["top", "cities"],
         ["top", "models", "--order", "cost"],
         ["top", "models", "--limit", "0"],
-        ["heat", "--what", "weather"],
+        ["heatmap", "--what", "weather"],
         ["usage", "--since", "2026-03-09", "--until", "2026-03-08"],
     ],
     ids=" ".join,

@@ -50,7 +50,7 @@ def _usage(start: int, label: str, count: int, rng: random.Random) -> UsageRow:
     given = count * rng.randrange(1200, 1800)
     return UsageRow(
         start, label, count // 3, min(count // 4, 120), count * 3, given, count * 240, given // 3, count,
-        count // 5, count, count % 7, 0, round(given * 3e-6, 6),
+        count // 5, count, count % 7, cost=round(given * 3e-6, 6),
     )  # fmt: skip
 
 

@@ -47,6 +47,7 @@ def html(rows: list[UsageRow]) -> str:
     found = Answers(
         by="day",
         zone="America/New_York",
+        currency="EUR",
         usage=rows,
         series={"Failures": made_rows(FailuresRow, 14, "day", "America/New_York", "2026-03-01")},
         tops={"Users": top_rows(["alice", ATTACK, None]), "Models": []},
