@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
@@ -17,6 +17,18 @@ if TYPE_CHECKING:
 __all__ = ["delete", "expire", "follow_up", "steer", "stop"]
 
 _HOUR_MS = 3_600_000
+
+Figures: TypeAlias = Annotated[
+    str, typer.Option("--figures", help="keep or drop what stats counted; dropped also when it is gone.")
+]
+
+
+def _policy(figures: str) -> Literal["keep", "drop"]:
+    if figures == "keep":
+        return "keep"
+    if figures == "drop":
+        return "drop"
+    raise typer.BadParameter(f"{figures!r} is neither keep nor drop", param_hint="--figures")
 
 
 def _agree(question: str, *, yes: bool) -> None:
@@ -39,6 +51,7 @@ def _agree(question: str, *, yes: bool) -> None:
 def delete(
     context: typer.Context,
     id: Id,
+    figures: Figures = "keep",
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
@@ -49,6 +62,7 @@ def delete(
     from convostore.cli.output import print_json, print_line
     from convostore.schemas.errors import NotFoundError
 
+    policy = _policy(figures)
     with opened(context, uri, uri_file) as store, resumable("delete it again to finish"):
         try:
             messages: int | None = store.head(id).message_count
@@ -65,7 +79,7 @@ def delete(
             return
         if messages is not None:
             _agree(f"Delete conversation {id} with {messages:,} messages?", yes=yes)
-        done = store.delete(id)
+        done = store.delete(id, figures=policy)
         if not done.existed and not (done.segments or done.blobs or done.changes):
             raise NotFoundError("conversation", id)
         if as_json:
@@ -85,6 +99,7 @@ def expire(
         typer.Option("--include", metavar="STATUS", help="Also submitted or working ones, which are spared."),
     ] = None,
     user: User = None,
+    figures: Figures = "keep",
     yes: Yes = False,
     dry_run: DryRun = False,
     tz: Zone = "UTC",
@@ -101,6 +116,7 @@ def expire(
     from convostore.schemas.errors import QueryError
     from convostore.store import ALL_USERS
 
+    policy = _policy(figures)
     basis: Literal["created", "updated"]
     if by == "created":
         basis = "created"
@@ -136,7 +152,7 @@ def expire(
                 yes = True
             _agree(f"Delete {told}?", yes=yes)
         with progress("deleting"):
-            removed = store.delete_expired(moment, by=basis, include=named, user=scope)
+            removed = store.delete_expired(moment, by=basis, include=named, user=scope, figures=policy)
         if as_json:
             print_json({"expired": removed, "before": moment, "by": by})
         else:

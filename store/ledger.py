@@ -3,8 +3,8 @@
 A *row* is what one conversation counts in one quarter and model; its document is replaced as a whole by
 absolute sums, never added to. It is made from the credits of the change records (``store/crediting.py``), so
 a retry cannot count twice and a rebuild gives the same numbers. Members of the document besides ``_id``
-(``c`` conversation, ``q`` quarter, ``m`` model; ``k`` lineage, of a deleted conversation), ``user``,
-``label``, ``h`` (hour), ``v`` (the conversation's version) and the counters by their letters:
+(``c`` conversation, ``l`` its lineage, ``q`` quarter, ``m`` model), ``user``, ``label``, ``h`` (hour), ``v``
+(the conversation's version), ``kept`` (of a deleted conversation) and the counters by their letters:
 
 ============  =====================================================================================
 ``status``    in the row of the creation: the present status
@@ -191,9 +191,9 @@ def row_documents(head: Head, rows: Iterable[Row], *, kept: bool = False) -> lis
         {
             "_id": {
                 "c": head["_id"],
+                "l": Int64(head["lineage"]),
                 "q": Int64(row.quarter),
                 "m": row.model,
-                **({"k": Int64(head["lineage"])} if kept else {}),
             },
             "user": head["user"],
             "label": None if "label" not in head else head["label"][:NAMED],

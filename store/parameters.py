@@ -224,6 +224,15 @@ def flag(value: Any, name: str) -> bool:
     return value
 
 
+def figures(value: Any) -> Literal["keep", "drop"]:
+    """What becomes of the figures of what is deleted."""
+    if value == "keep":
+        return "keep"
+    if value == "drop":
+        return "drop"
+    raise QueryError("figures", f"must be 'keep' or 'drop', not {_short(value)}")
+
+
 def expiry_basis(value: Any) -> Literal["created", "updated"]:
     """What the age of a conversation is counted from."""
     if value == "created":

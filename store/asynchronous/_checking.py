@@ -11,6 +11,7 @@ from bson.int64 import Int64
 from bson.objectid import ObjectId
 
 from convostore.store import checking
+from convostore.store.asynchronous._auditing import check_rows, check_rows_without_heads, check_sheets
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._listing import scan_ids
 from convostore.store.asynchronous._removing import finish
@@ -52,6 +53,9 @@ async def check(backend: AsyncBackend, user: str | None, *, repair: bool) -> Che
             await _check_one(backend, {"_id": row["_id"], "user": row["user"]}, report, repair=repair)
     for part in _MADE:
         await _headless(backend, part, user, report, repair=repair)
+    report.findings += await check_rows_without_heads(backend, user, repair=repair)
+    if user is None:
+        report.findings += await check_sheets(backend)
     return report
 
 
@@ -106,6 +110,7 @@ async def _look(backend: AsyncBackend, head: Head, part: Mapping[str, Any]) -> l
     findings += checking.check_segments(head, sealed)
     changes = await backend.find("changes", {**part, "lin": head["lineage"]}, comment="check")
     findings += checking.check_ledger(head, changes)
+    findings += await check_rows(backend, head)
     records = [record for document in changes for record in document["recs"]] + head["log"]
     bodies = [body for record in records for body in record.get("body", ())]
     bodies += [head["asides_body"]] if "asides_body" in head else []

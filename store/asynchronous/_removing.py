@@ -6,42 +6,64 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
+
+from bson.int64 import Int64
 
 from convostore.schemas.conversations import ConversationStatus, period_of
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._keeping import drop_figures, keep_figures
+from convostore.store.asynchronous._rows import HEAD
 from convostore.store.codec import encode_u64
 from convostore.store.faults import Unclear
 from convostore.store.results import Deleted
 
-__all__ = ["delete", "delete_expired", "expired", "finish"]
+__all__ = ["Figures", "delete", "delete_expired", "expired", "finish"]
+
+Figures: TypeAlias = Literal["keep", "drop"]
 
 PARTS = ("segments", "blobs", "bodies", "changes")
 _BATCH = 200
 
 
 async def delete(
-    backend: AsyncBackend, owner: Mapping[str, Any], guard: Mapping[str, Any] | None = None
+    backend: AsyncBackend,
+    owner: Mapping[str, Any],
+    guard: Mapping[str, Any] | None = None,
+    *,
+    figures: Figures = "keep",
 ) -> Deleted:
     """Remove the conversation and every part of it; what a crashed call left of it goes too."""
-    fields = {"user": 1, "lineage": 1}
-    head = await backend.find_one("conversations", {**owner, **(guard or {})}, fields, comment="delete")
+    keeps = figures == "keep"
+    fields = HEAD if keeps else {"user": 1, "lineage": 1}
     existed = False
-    if head is not None:
+    for attempt in backend.attempts():
+        head = await backend.find_one("conversations", {**owner, **(guard or {})}, fields, comment="delete")
+        if head is None:
+            break
         tombstone = {"deletion": {"user": head["user"], "c": owner["_id"], "lin": head["lineage"]}}
-        await backend.put(
-            "meta", {"_id": tombstone}, {"$setOnInsert": {"at": backend.now()}}, comment="delete"
-        )
+        noted = {"$setOnInsert": {"at": backend.now()}, "$set": {"figures": figures}}
+        await backend.put("meta", {"_id": tombstone}, noted, comment="delete")
         query = {**owner, **(guard or {}), "user": head["user"], "lineage": head["lineage"]}
+        if keeps:
+            await keep_figures(backend, head)
+            # What comes in meanwhile counts, too; a writer who never rests does not keep it from going.
+            query |= {} if backend.is_last(attempt) else {"version": head["version"]}
         existed = await _remove_head(backend, query)
-        if not existed and guard:
+        if existed:
+            break
+        guarded = {**owner, **(guard or {})}
+        if guard and await backend.find_one("conversations", guarded, {"_id": 1}, comment="delete") is None:
             # It changed between the look and the delete and is to stay.
             await backend.delete("meta", {"_id": tombstone}, comment="delete")
             return Deleted(False)
+        await _pace.pause(attempt)
     counts = Counter[str]()
-    for tombstone in await _tombstones(backend, owner):
-        counts += await _remove_parts(backend, tombstone["_id"]["deletion"])
+    for left in await _tombstones(backend, owner):
+        counts += await _remove_parts(backend, left["_id"]["deletion"], left.get("figures"))
+    if not keeps:
+        await drop_figures(backend, owner)
     return Deleted(existed, counts["segments"], counts["blobs"], counts["changes"])
 
 
@@ -49,12 +71,15 @@ async def finish(backend: AsyncBackend, deletion: Mapping[str, Any]) -> None:
     """Remove what a crash left of a conversation that was being deleted; one that is still there stays."""
     head = {"_id": deletion["c"], "user": deletion["user"], "lineage": deletion["lin"]}
     if await backend.find_one("conversations", head, {"_id": 1}, comment="delete") is None:
-        await _remove_parts(backend, deletion)
+        found = await backend.find_one("meta", {"_id": {"deletion": deletion}}, comment="delete") or {}
+        await _remove_parts(backend, deletion, found.get("figures"))
     else:
         await backend.delete("meta", {"_id": {"deletion": deletion}}, comment="delete")
 
 
-async def _remove_parts(backend: AsyncBackend, deletion: Mapping[str, Any]) -> Counter[str]:
+async def _remove_parts(
+    backend: AsyncBackend, deletion: Mapping[str, Any], figures: Figures | None
+) -> Counter[str]:
     """Remove the parts and then the tombstone; how many there were of each."""
     counts = Counter[str]()
     part = {"user": deletion["user"], "c": deletion["c"], "lin": deletion["lin"]}
@@ -63,6 +88,9 @@ async def _remove_parts(backend: AsyncBackend, deletion: Mapping[str, Any]) -> C
         counts[name] = len(await backend.find(name, part, {"_id": 1}, comment="delete"))
         if counts[name]:
             await backend.delete(name, part, comment="delete")
+    if figures == "drop":
+        gone = {"_id": deletion["c"], "user": deletion["user"]}
+        await drop_figures(backend, gone, Int64(deletion["lin"]))
     await backend.delete("meta", {"_id": {"deletion": deletion}}, comment="delete")
     return counts
 
@@ -75,7 +103,8 @@ async def _remove_head(backend: AsyncBackend, query: Mapping[str, Any]) -> bool:
             if backend.is_last(attempt):
                 raise
             await _pace.pause(attempt)
-            if await backend.find_one("conversations", query, {"_id": 1}, comment="delete") is None:
+            life = {name: query[name] for name in ("_id", "user", "lineage")}
+            if await backend.find_one("conversations", life, {"_id": 1}, comment="delete") is None:
                 return True
     return False
 
@@ -112,6 +141,7 @@ async def delete_expired(
     before_ms: int,
     by: Literal["created", "updated"],
     include: Sequence[ConversationStatus],
+    figures: Figures,
 ) -> int:
     """Delete what has expired, one conversation after the other; how many went.
 
@@ -131,7 +161,8 @@ async def delete_expired(
             )
         for found in batch:
             with backend.call("delete_expired"):
-                done = await delete(backend, {"_id": found["_id"], "user": found["user"]}, query)
+                owner = {"_id": found["_id"], "user": found["user"]}
+                done = await delete(backend, owner, query, figures=figures)
             removed += done.existed
             if not done.existed:
                 kept.append(found["_id"])

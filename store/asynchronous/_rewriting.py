@@ -22,6 +22,7 @@ from convostore.store.asynchronous._splicing import gave_up
 from convostore.store.codec import decode_body, decode_u64, encode_body, encode_u64
 from convostore.store.faults import Unclear
 from convostore.store.heads import Head
+from convostore.store.history import HOUR_MS
 from convostore.store.results import Rewritten
 from convostore.store.runs import (
     NewEntry,
@@ -89,6 +90,7 @@ async def _put_in_place(
         "$set": renewal.sets,
         "$inc": {"version": 1, "structure": 1},
         "$max": {"updated_at": encode_u64(backend.now())},
+        "$min": {"dirty": Int64(backend.now() // HOUR_MS)},  # rows are those of a lineage
         "$unset": {name: "" for name in ("asides", "asides_body") if name not in renewal.sets},
     }
     uncertain = False

@@ -120,9 +120,8 @@ async def _write_rows(backend: AsyncBackend, held: Runner, heads: Sequence[Head]
                 fresh.append(document)
             elif not ledger.same_row(was, document):
                 changed.append((head, document))
-        # Of an earlier life under this id figures are kept; this very life came back from an export.
-        gone = [row for key, row in old.items() if key[2] in (None, head["lineage"])]
-        obsolete += [(head, row) for row in gone]
+        # Of an earlier life under this id figures are kept.
+        obsolete += [(head, row) for row in old.values() if "kept" not in row]
     hours = {int(row["h"]) for row in fresh} | {int(row["h"]) for _, row in (*changed, *obsolete)}
     await held.note(hours)
     with backend.call(_CALL):
@@ -139,11 +138,11 @@ async def _write_rows(backend: AsyncBackend, held: Runner, heads: Sequence[Head]
     for head, row in obsolete:
         with backend.call(_CALL):
             query = {"_id": row["_id"], "v": {"$not": {"$gt": head["version"]}}}
-            await backend.delete("ledger", query if "kept" not in row else {"_id": row["_id"]}, comment=_CALL)
+            await backend.delete("ledger", query, comment=_CALL)
 
 
-def _key(row: dict[str, Any]) -> tuple[int, str, int | None]:
-    return int(row["_id"]["q"]), row["_id"]["m"], row["_id"].get("k")
+def _key(row: dict[str, Any]) -> tuple[int, int, str]:
+    return int(row["_id"]["l"]), int(row["_id"]["q"]), row["_id"]["m"]
 
 
 async def _settle(backend: AsyncBackend, heads: Sequence[Head]) -> None:

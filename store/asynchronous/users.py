@@ -243,9 +243,9 @@ class AsyncUserStore:
             extra=extra,
         )
 
-    async def delete(self, id: int) -> Deleted:
+    async def delete(self, id: int, *, figures: Literal["keep", "drop"] = "keep") -> Deleted:
         """As :meth:`AsyncConversationStore.delete`."""
-        return await self.__store.delete(id, user=self.__user)
+        return await self.__store.delete(id, user=self.__user, figures=figures)
 
     async def messages(
         self,

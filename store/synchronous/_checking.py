@@ -16,6 +16,7 @@ from convostore.store.codec import blob_piece_ids, decode_u64
 from convostore.store.finding import Wanted
 from convostore.store.heads import Head, message_count
 from convostore.store.results import CheckReport, Finding
+from convostore.store.synchronous._auditing import check_rows, check_rows_without_heads, check_sheets
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._listing import scan_ids
 from convostore.store.synchronous._removing import finish
@@ -53,6 +54,9 @@ def check(backend: Backend, user: str | None, *, repair: bool) -> CheckReport:
             _check_one(backend, {"_id": row["_id"], "user": row["user"]}, report, repair=repair)
     for part in _MADE:
         _headless(backend, part, user, report, repair=repair)
+    report.findings += check_rows_without_heads(backend, user, repair=repair)
+    if user is None:
+        report.findings += check_sheets(backend)
     return report
 
 
@@ -103,6 +107,7 @@ def _look(backend: Backend, head: Head, part: Mapping[str, Any]) -> list[Finding
     findings += checking.check_segments(head, sealed)
     changes = backend.find("changes", {**part, "lin": head["lineage"]}, comment="check")
     findings += checking.check_ledger(head, changes)
+    findings += check_rows(backend, head)
     records = [record for document in changes for record in document["recs"]] + head["log"]
     bodies = [body for record in records for body in record.get("body", ())]
     bodies += [head["asides_body"]] if "asides_body" in head else []

@@ -337,14 +337,19 @@ class RecordCalls(StoreFace):
             draft = _creating.draft_of(backend, child, source=_creating.continuation_source(id, call))
             return _creating.continue_from(backend, id, draft, self._ids)
 
-    def delete(self, id: int, *, user: str | Unset = UNSET) -> Deleted:
+    def delete(
+        self, id: int, *, user: str | Unset = UNSET, figures: Literal["keep", "drop"] = "keep"
+    ) -> Deleted:
         """Remove a conversation and all that belongs to it; a second call finishes what a crash left.
 
-        Conversations that name it as child or ancestor keep the id. Round trips: 9, 2 when it is not there.
+        Conversations that name it as child or ancestor keep the id. Its ``figures`` (user, label, models and
+        counters by the quarter of an hour, nothing that was said) are kept or dropped; dropped also by a
+        second call. Round trips: 13, 2 when it is not there.
         """
+        policy = parameters.figures(figures)
         backend, owner = self._owner(id, user, "delete")
         with backend.call("delete"):
-            return _removing.delete(backend, owner)
+            return _removing.delete(backend, owner, figures=policy)
 
     def delete_expired(
         self,
@@ -353,18 +358,20 @@ class RecordCalls(StoreFace):
         user: UserScope,
         by: Literal["created", "updated"] = "created",
         include: Sequence[ConversationStatus | str] = (),
+        figures: Literal["keep", "drop"] = "keep",
     ) -> int:
         """Delete what was created (or last updated) in an hour before that of ``before_ms``; how many went.
 
         Whole hours count, as Anda counts them. Submitted and working ones stay unless ``include`` names them.
-        Each goes whole, with its messages and history; resources stay until collected. The timeout is each
-        one's.
+        Each goes whole, with its messages and history; resources stay until collected; figures as in
+        :meth:`delete`. The timeout is each one's.
         """
+        policy = parameters.figures(figures)
         owner = parameters.many_users(user)
         cutoff = parameters.milliseconds(before_ms, "before_ms")
         basis = parameters.expiry_basis(by)
         named = parameters.statuses(include) if include else ()
-        return _removing.delete_expired(self._opened(), owner, cutoff, basis, named)
+        return _removing.delete_expired(self._opened(), owner, cutoff, basis, named, policy)
 
 
 def _record(value: Any) -> Conversation:

@@ -15,6 +15,7 @@ from convostore.store import sealing
 from convostore.store.codec import decode_body, decode_u64, encode_body, encode_u64
 from convostore.store.faults import Unclear
 from convostore.store.heads import Head
+from convostore.store.history import HOUR_MS
 from convostore.store.results import Rewritten
 from convostore.store.runs import (
     NewEntry,
@@ -88,6 +89,7 @@ def _put_in_place(backend: Backend, owner: Mapping[str, Any], head: Head, renewa
         "$set": renewal.sets,
         "$inc": {"version": 1, "structure": 1},
         "$max": {"updated_at": encode_u64(backend.now())},
+        "$min": {"dirty": Int64(backend.now() // HOUR_MS)},  # rows are those of a lineage
         "$unset": {name: "" for name in ("asides", "asides_body") if name not in renewal.sets},
     }
     uncertain = False

@@ -244,9 +244,9 @@ class UserStore:
             extra=extra,
         )
 
-    def delete(self, id: int) -> Deleted:
+    def delete(self, id: int, *, figures: Literal["keep", "drop"] = "keep") -> Deleted:
         """As :meth:`ConversationStore.delete`."""
-        return self.__store.delete(id, user=self.__user)
+        return self.__store.delete(id, user=self.__user, figures=figures)
 
     def messages(
         self,
