@@ -165,6 +165,15 @@ class Conversation(BaseModel):
         copied.__dict__["period"] = period_of(copied.created_at)
         return copied
 
+    def give_times(self, now: int) -> None:
+        """Let a conversation that has no times have been created, and updated, ``now``."""
+        # Written past the validation of assignments: this is done for every conversation of an import.
+        held = self.__dict__
+        if not held["created_at"]:
+            held["created_at"], held["period"] = now, period_of(now)
+        if not held["updated_at"]:
+            held["updated_at"] = max(now, held["created_at"])
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Conversation):
             return NotImplemented

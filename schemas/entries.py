@@ -57,5 +57,9 @@ class Source:
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form, without what is absent."""
-        found = {"format": self.format, "id": self.id, "file": self.file, "sha256": self.sha256}
-        return {key: value for key, value in found.items() if value is not None}
+        found = {"format": self.format, "id": self.id}
+        if self.file is not None:
+            found["file"] = self.file
+        if self.sha256 is not None:
+            found["sha256"] = self.sha256
+        return found

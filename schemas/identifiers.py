@@ -65,7 +65,7 @@ def check_text(value: Any, path: str) -> str:
         kind = "nothing" if value is None else f"a {type(value).__name__}"
         raise InvalidRecordError(path, f"must be text, not {kind}")
     try:
-        value.encode()
+        value.isascii() or value.encode()
     except UnicodeEncodeError as error:
         reason = f"has half a surrogate pair at character {error.start}, which no database holds"
         raise InvalidRecordError(path, reason) from None

@@ -50,7 +50,7 @@ class Usage(BaseModel):
 
     def to_json(self) -> dict[str, int]:
         """The counters by name, in Anda's order."""
-        return {name: getattr(self, name) for name in COUNTERS}
+        return self.__dict__.copy()
 
 
 def checked_counters(value: Usage | Mapping[str, Any], path: str = "usage") -> dict[str, int]:

@@ -32,6 +32,8 @@ def whole_branches(item: Imported) -> Iterator[Imported]:
     One that begins by itself has no origin. What a branch does not say of itself (thread, label, title) is
     what the conversation says.
     """
+    if not item.branches:
+        return
     record = item.conversation
     facts = [Facts()] * len(record.messages) if item.entries is None else item.entries
     lines = {item.source.id: _Line(record.messages, facts, record.resources)}

@@ -70,6 +70,8 @@ __all__ = [
 
 Head: TypeAlias = dict[str, Any]
 
+_ZERO: Final = Int64(0)
+
 LISTS: Final = ("messages", "resources", "artifacts")
 QUEUES: Final = {"steering_messages": "taken_steering", "follow_up_messages": "taken_follow_ups"}
 COUNTERS: Final = ("input_tokens", "output_tokens", "cached_tokens", "requests")
@@ -229,23 +231,31 @@ def record_fields(
         TooLargeError: the record without its lists, its attachments or its queues are above their limits.
 
     """
-    attached = sum(document_size(item) for items in attachments.values() for item in items)
+    resources, artifacts = attachments["resources"], attachments["artifacts"]
+    attached = sum([document_size(item) for item in (*resources, *artifacts)])
     check_attachments(attached)
     head: Head = {"_id": encode_u64(id), "user": record.user}
-    head |= encode_member("thread", record.thread)
+    if record.thread is not None:
+        head["thread"] = encode_text(record.thread)
     head["messages"] = []
-    head["resources"], head["artifacts"] = attachments["resources"], attachments["artifacts"]
+    head["resources"], head["artifacts"] = resources, artifacts
     head["status"] = record.status.value
-    head |= encode_member("failed_reason", record.failed_reason)
-    head["usage"] = {name: encode_u64(getattr(record.usage, name)) for name in COUNTERS}
+    if record.failed_reason is not None:
+        head["failed_reason"] = encode_text(record.failed_reason)
+    usage = record.usage.to_json()
+    head["usage"] = {name: encode_u64(count) if count else _ZERO for name, count in usage.items()}
     queued: list[dict[str, Any]] = []
     for name in QUEUES:
         texts = getattr(record, name)
         if texts is not None:
             head[name] = [queue_item(text, now) for text in texts]
             queued += head[name]
-    for name in ("child", "ancestors", "label", "extra", "period", "created_at", "updated_at"):
-        head |= encode_member(name, getattr(record, name))
+    for name in ("child", "ancestors", "label", "extra"):
+        value = getattr(record, name)
+        if value is not None:
+            head |= encode_member(name, value)
+    for name in ("period", "created_at", "updated_at"):
+        head[name] = encode_u64(getattr(record, name))
     if record.status is not ConversationStatus.COMPLETED:
         noted = state_push(record.status, record.updated_at, head.get("failed_reason"))
         head["states"] = noted["states"]["$each"]
@@ -285,13 +295,13 @@ def new_head(
         "version": Int64(1),
         "revision": Int64(len(record_log)),
         "lineage": Int64(lineage),
-        "structure": Int64(0),
+        "structure": _ZERO,
         "next_entry": Int64(next_entry),
         "embedded_count": len(entries),
         "embedded_bytes": Int64(size),
         "segments": list(segments),
         "log": list(record_log),
-        "log_start": Int64(0),
+        "log_start": _ZERO,
         "dirty": encode_u64(hour),
     }
 

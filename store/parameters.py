@@ -196,10 +196,12 @@ def source(value: Any) -> Source | None:
         return None
     if not isinstance(value, Source):
         raise InvalidRecordError("source", f"must be a Source, not a {type(value).__name__}")
-    for name in ("format", "id", "file", "sha256"):
-        text = getattr(value, name)
-        if text is not None or name in ("format", "id"):
-            _named(text, f"source.{name}")
+    _named(value.format, "source.format")
+    _named(value.id, "source.id")
+    if value.file is not None:
+        _named(value.file, "source.file")
+    if value.sha256 is not None:
+        _named(value.sha256, "source.sha256")
     return value
 
 

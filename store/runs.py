@@ -44,7 +44,7 @@ StoredEntry: TypeAlias = dict[str, Any]
 
 _MADE_SIZE: Final = document_size({"made": Int64(0)}) - document_size({})
 _EMPTY_DOCUMENT: Final = document_size({})
-_EMPTY_SIZE: Final = document_size({"e": []})
+_AROUND_ARRAY: Final = document_size({"e": []}) - _EMPTY_DOCUMENT
 _LONGER: Final = (10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)  # where numbers get a digit more
 _ITEM_SIZE: Final = 16  # of an entry in a segment, beside the entry
 _BODY: Final = ("m", "t", "blob")
@@ -127,18 +127,18 @@ def numbered(entry: StoredEntry, id: int) -> StoredEntry:
 def entries_size(entries: Sequence[StoredEntry]) -> int:
     """Bytes of the entries in BSON, measured."""
     # One document of them all is measured in a third of the time.
-    return size_in_array(document_size({"e": entries}), len(entries))
+    return size_in_array(document_size({"e": entries}) - _AROUND_ARRAY, len(entries))
 
 
 def size_in_array(size: int, count: int) -> int:
-    """Bytes of ``count`` entries of which ``{"e": [...]}`` has ``size`` bytes in BSON."""
+    """Bytes of ``count`` entries, of which the array of them has ``size`` bytes in BSON."""
     # Its own keys do not count: each is a type, the digits of its place and an end.
     keys = 3 * count
     for longer in _LONGER:
         if count <= longer:
             break
         keys += count - longer
-    return size - keys - _EMPTY_SIZE
+    return size - keys - _EMPTY_DOCUMENT
 
 
 def blob_references(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

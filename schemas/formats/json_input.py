@@ -33,6 +33,7 @@ __all__ = [
 
 _BOM = "\ufeff"
 _BLANK = " \t\r\n"
+_AROUND = _BLANK + _BOM
 # A whole text, a bracket, or the quotation mark of a text that does not end.
 _STRUCTURE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}"]', re.DOTALL)
 
@@ -89,7 +90,7 @@ def decode(text: str, position: Position) -> Found | Refused:
 
 def _decoded(reader: _Reader, text: str, position: Position, *, cut: bool) -> Found | Refused:
     """The same; ``cut`` says that the input ends with the text, perhaps within the value."""
-    start = len(text) - len(text.lstrip(_BLANK + _BOM))
+    start = len(text) - len(text.lstrip(_AROUND))
     try:
         value, end = reader.read(text, start)
     except ValueError as error:
@@ -144,7 +145,7 @@ def line_values(chunks: Iterable[bytes]) -> Iterator[Found | Refused]:
         except UnicodeDecodeError as error:
             yield Refused(number, f"no UTF-8: byte {error.start + 1} is {line[error.start]:#04x}")
             continue
-        if not text.strip(_BLANK + _BOM):
+        if not text.strip(_AROUND):
             continue
         digest, size = hashlib.sha256(line.strip()).hexdigest(), len(line)
         del line
@@ -210,7 +211,7 @@ class _Text:
     def skip_blank(self) -> str:
         """The next character that is no blank, not taken; empty at the end of the input."""
         while True:
-            while self.at < len(self.text) and self.text[self.at] in _BLANK + _BOM:
+            while self.at < len(self.text) and self.text[self.at] in _AROUND:
                 self.at += 1
             if self.at < len(self.text) or not self.grow():
                 return self.text[self.at : self.at + 1]

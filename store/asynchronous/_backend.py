@@ -7,7 +7,7 @@ answer.
 
 from __future__ import annotations
 
-import random
+import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -456,7 +456,7 @@ class AsyncBackend:
 
     def lineage(self) -> int:
         """63 random bits that name one life of a conversation; never 0."""
-        return random.SystemRandom().randrange(1, 2**63)
+        return secrets.randbits(63) or 1
 
     def key(self) -> ObjectId:
         """A key for one call, unlike any other."""

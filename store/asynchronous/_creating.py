@@ -84,10 +84,7 @@ def draft_of(
     Conversation.checked(record.members())  # its lists may have been changed in place since it was made
     checked_source = parameters.source(source)
     now = backend.now()
-    if not record.created_at:
-        record.created_at = now
-    if not record.updated_at:
-        record.updated_at = max(now, record.created_at)
+    record.give_times(now)
     if entries is None:
         entries = encode_entries(record.messages, made=now)
     return Draft(

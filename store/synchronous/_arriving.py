@@ -10,7 +10,7 @@ from bson.raw_bson import RawBSONDocument
 
 from convostore.schemas.errors import ConflictError, InvalidRecordError, TooLargeError
 from convostore.schemas.formats import Imported
-from convostore.store.births import encode_run, first_records, raw_head
+from convostore.store.births import first_records, native_entries, raw_head
 from convostore.store.branching import inherited
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.exchanging import ImportReport, encode_facts
@@ -149,14 +149,14 @@ class Arrivals:
         backend, record = self._backend, item.conversation
         if record.resources or record.artifacts or backend.engine == "mongomock":
             return None
-        run = encode_run(record.messages, item.entries, backend.bounds)
-        if run is None:
+        entries = native_entries(record.messages, item.entries, backend.bounds)
+        if entries is None:
             return None
         now, lineage = backend.now(), backend.lineage()
-        created = record.created_at or now
-        times = {"created_at": created, "updated_at": record.updated_at or max(now, created)}
-        record = record.model_copy(update={"id": id, **times})
-        self._links.follow(record)
+        record.give_times(now)
+        if record.child is not None or record.ancestors is not None:
+            record = record.model_copy()
+            self._links.follow(record)
         fields = record_fields(
             record,
             id=id,
@@ -168,15 +168,15 @@ class Arrivals:
         head = new_head(
             fields,
             lineage=lineage,
-            entries=(),
-            size=run.size,
+            entries=entries,
+            size=0,
             segments=(),
-            next_entry=len(run.made),
-            record_log=first_records(record, run.made, backend.key()),
+            next_entry=len(entries),
+            record_log=first_records(record, [one.get("made") for one in entries], backend.key()),
         )
-        head["embedded_count"] = len(run.made)
         head["source"]["version"] = head["version"]
-        return lineage, raw_head(head, run)
+        raw = raw_head(head, backend.bounds)
+        return None if raw is None else (lineage, raw)
 
     def _numbers(self, fresh: Sequence[Imported]) -> list[int]:
         """The id of each: its own where that is free, else the next one, 0 for that in a dry run."""

@@ -48,6 +48,8 @@ class Attacher:
 
         """
         record, changed = item.conversation, dict[str, list[Resource]]()
+        if not record.resources and not record.artifacts:
+            return item
         for name in ("resources", "artifacts"):
             given: list[Resource] = getattr(record, name)
             held = [self._attached(one, record.user) for one in given]

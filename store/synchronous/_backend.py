@@ -8,7 +8,7 @@ answer.
 
 from __future__ import annotations
 
-import random
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -447,7 +447,7 @@ class Backend:
 
     def lineage(self) -> int:
         """63 random bits that name one life of a conversation; never 0."""
-        return random.SystemRandom().randrange(1, 2**63)
+        return secrets.randbits(63) or 1
 
     def key(self) -> ObjectId:
         """A key for one call, unlike any other."""

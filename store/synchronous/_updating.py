@@ -99,6 +99,8 @@ def _append(backend: Backend, stored: Conversation, owner: Head, item: Imported,
 
 def link(backend: Backend, links: Links, record: Conversation, id: int, *, dry_run: bool) -> None:
     """Note that the source's ``record`` is stored as ``id``, and mend what named it by its own id before."""
+    if not record.id and record.child is None and record.ancestors is None:
+        return
     named = [] if record.child is None else [(Link(id, "child"), record.child)]
     named += [(Link(id, "ancestors"), ancestor) for ancestor in record.ancestors or ()]
     mended = links.stored(record.id, id, [one for one, _ in named], [target for _, target in named])
