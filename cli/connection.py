@@ -16,7 +16,7 @@ import typer
 if TYPE_CHECKING:
     from convostore.store import ConversationStore
 
-__all__ = ["Chosen", "choose", "opened"]
+__all__ = ["Chosen", "choose", "opened", "read_uri", "warn_of_password"]
 
 VARIABLE = "CONVOSTORE_URI"
 
@@ -44,34 +44,40 @@ def choose(context: typer.Context, uri: str | None, uri_file: Path | None) -> Ch
         if given is not None and file is not None:
             raise typer.BadParameter("give --uri or --uri-file, not both")
         if given is not None:
-            _warn_of_password(given)
+            warn_of_password(given, "--uri", "--uri-file or CONVOSTORE_URI")
             return Chosen(given)
         if file is not None:
-            return Chosen(_read(file))
+            return Chosen(read_uri(file, "--uri-file"))
     named = os.environ.get(VARIABLE)
     return Chosen(named) if named else Chosen("embedded:", is_default=True)
 
 
-def _read(file: Path) -> str:
+def read_uri(file: Path, option: str) -> str:
+    """The URI that the file holds.
+
+    Raises:
+        typer.BadParameter: it cannot be read, or holds not one line.
+
+    """
     try:
         text = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no UTF-8"
-        raise typer.BadParameter(f"--uri-file {file}: {reason}") from None
+        raise typer.BadParameter(f"{option} {file}: {reason}") from None
     if not text or "\n" in text:
-        raise typer.BadParameter(f"--uri-file {file}: it must hold one line, the URI")
+        raise typer.BadParameter(f"{option} {file}: it must hold one line, the URI")
     return text
 
 
-def _warn_of_password(uri: str) -> None:
+def warn_of_password(uri: str, where: str, instead: str) -> None:
+    """Say on a terminal that others see the password in the arguments, and what keeps it from them."""
     try:
         password = urlsplit(uri).password
     except ValueError:
         return
     if password and sys.stderr.isatty():
         print(
-            "convostore: other users of this machine see the password in --uri; "
-            "use --uri-file or CONVOSTORE_URI",
+            f"convostore: other users of this machine see the password in {where}; use {instead}",
             file=sys.stderr,
         )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from convostore.cli.application import resumable
-from convostore.cli.connection import opened
+from convostore.cli.connection import opened, read_uri, warn_of_password
 from convostore.cli.looking import Label, Since, Status, Thread, Until
 from convostore.cli.options import AsJson, DryRun, Uri, UriFile, User, Zone
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["export", "import_"]
 
 _SHOWN = 10
+_LIVE = ("mongodb://", "mongodb+srv://")
 
 
 class Branches(str, Enum):
@@ -37,7 +38,9 @@ def import_(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[FILE]...", help="Files, also gzip, zstd and zip; - or none: standard input."
+            metavar="[FILE]...",
+            help="Files, also gzip, zstd and zip; folders of dumps; mongodb:// of a live database; "
+            "- or none: standard input.",
         ),
     ] = None,
     format: Annotated[
@@ -71,7 +74,10 @@ def import_(
     ] = None,
     collection: Annotated[
         str | None,
-        typer.Option(help="Anda: the collection the records lay in; tells equal ids of several apart."),
+        typer.Option(
+            help="Anda: the collection the records lay in; tells equal ids of several apart. "
+            "Of a live database: the collection to read."
+        ),
     ] = None,
     into: Annotated[
         int | None,
@@ -85,6 +91,10 @@ def import_(
         int | None,
         typer.Option(help="Anda: where a delta's artifacts begin.", min=0),
     ] = None,
+    from_uri_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A file with the URI of a live database to import from."),
+    ] = None,
     as_json: AsJson = False,
     uri: Uri = None,
     uri_file: UriFile = None,
@@ -93,6 +103,7 @@ def import_(
     from convostore.cli.output import print_json
     from convostore.schemas.errors import ImportFormatError, SchemaVersionError
     from convostore.store import ImportReport
+    from convostore.store.source_layouts import shown_uri
 
     if into is not None and messages_offset is None:
         raise typer.BadParameter("--into needs --messages-offset")
@@ -107,7 +118,13 @@ def import_(
         if artifacts_offset is None and messages_offset is not None
         else artifacts_offset,
     }
-    names = files or ["-"]
+    names = [
+        *(files or []),
+        *([] if from_uri_file is None else [read_uri(from_uri_file, "--from-uri-file")]),
+    ] or ["-"]
+    for name in files or []:
+        if name.startswith(_LIVE):
+            warn_of_password(name, "the URI to import from", "--from-uri-file")
     if names.count("-") > 1:
         raise typer.BadParameter("standard input can be read once only")
     with (
@@ -125,6 +142,7 @@ def import_(
                     raise
                 # A file that cannot be read does not keep the others out.
                 done.append(ImportReport(format, dry_run, error=_reason(error)))
+    names = list(map(shown_uri, names))
     told = _told(names, done, dry_run)
     if report is not None:
         report.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
@@ -141,8 +159,8 @@ def _reason(error: Exception) -> str:
 
 
 def _field_names(meta: Path) -> Any:
-    from convostore.cli.files import read_chunks
     from convostore.schemas.anda_cbor import field_names, load_cbor
+    from convostore.store.input_files import read_chunks
 
     with read_chunks(str(meta)) as chunks:
         return field_names(load_cbor(b"".join(chunks), str(meta)), str(meta))
@@ -156,21 +174,48 @@ def _import_one(
     dry_run: bool,
     options: dict[str, Any],
 ) -> ImportReport:
-    from convostore.cli.files import read_chunks
     from convostore.cli.progress import progress
     from convostore.cli.session_folders import FORMAT, import_sessions
     from convostore.store import UNSET
+    from convostore.store.document_files import holds_documents
+    from convostore.store.input_files import read_chunks
 
-    if format == FORMAT or (format == "auto" and Path(name).is_dir()):
+    if format == FORMAT or (format == "auto" and Path(name).is_dir() and not holds_documents(Path(name))):
         return import_sessions(store, name, user, dry_run=dry_run)
+    owner = UNSET if user is None else user
+
+    def advance_by(advance: Callable[[str], object]) -> Callable[[ImportReport], object]:
+        return lambda report: advance(f"{report.read:,} conversations")
+
+    if name.startswith(_LIVE):
+        with progress("importing from a database") as advance:
+            return store.import_database(
+                name,
+                format=format,
+                user=owner,
+                collection=options["collection"],
+                branches=options["branches"],
+                dry_run=dry_run,
+                on_progress=advance_by(advance),
+            )
+    if Path(name).is_dir():
+        with progress(f"importing {name}") as advance:
+            return store.import_folder(
+                name,
+                format=format,
+                user=owner,
+                branches=options["branches"],
+                dry_run=dry_run,
+                on_progress=advance_by(advance),
+            )
     with read_chunks(name) as chunks, progress(f"importing {name}") as advance:
         return store.import_conversations(
             chunks,
             format=format,
-            user=UNSET if user is None else user,
+            user=owner,
             file=None if name == "-" else Path(name).name,
             dry_run=dry_run,
-            on_progress=lambda report: advance(f"{report.read:,} conversations"),
+            on_progress=advance_by(advance),
             **options,
         )
 

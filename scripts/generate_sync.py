@@ -46,6 +46,7 @@ WORDS = {
     "AsyncMongoSessionStore": "MongoSessionStore",
     "AsyncSessionWriter": "SessionWriter",
     "AsyncSavedSessions": "SavedSessions",
+    "AsyncSource": "Source",
     "AsyncMongoClient": "MongoClient",
     "AsyncDatabase": "Database",
     "AsyncCollection": "Collection",

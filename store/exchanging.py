@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from convostore.schemas.conversations import Conversation
-from convostore.schemas.errors import InvalidRecordError
+from convostore.schemas.errors import ImportFormatError, InvalidRecordError, SchemaVersionError
 from convostore.schemas.formats import Facts, Imported, ImportedDelta, Position
 from convostore.schemas.formats.writers import WRITERS
 from convostore.schemas.json_values import JSON, same_json
@@ -23,7 +23,10 @@ __all__ = [
     "merge_delta",
     "note_left_out",
     "plan_update",
+    "until_broken",
 ]
+
+T = TypeVar("T")
 
 MOST_PROBLEMS: Final = 10_000
 MOST_NOTES: Final = 1_000
@@ -128,6 +131,19 @@ class ImportReport:
             "notes": self.notes,
             "error": self.error,
         }
+
+
+def until_broken(items: Iterable[T], report: ImportReport) -> Iterator[T]:
+    """The items; what ends them early goes to the report, or is raised when there was nothing at all."""
+    count = 0
+    try:
+        for item in items:
+            count += 1
+            yield item
+    except (ImportFormatError, SchemaVersionError) as error:
+        if not count:
+            raise
+        report.error = str(error)
 
 
 @dataclass(slots=True)

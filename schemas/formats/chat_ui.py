@@ -97,7 +97,7 @@ class _Gatherer(Gatherer):
         yield from self.sources.each(found, lambda one: [_conversation(one, self.sources)])
 
 
-LAYOUT = Layout((Part("conversations", _members, is_whole=True),), _Gatherer)
+LAYOUT = Layout((Part("conversations", _members, is_whole=True),), _Gatherer, bucket="files")
 
 
 def _conversation(found: Found, sources: Sources) -> Item:

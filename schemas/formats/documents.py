@@ -67,7 +67,8 @@ class Gatherer(ABC):
 class Layout:
     """The collections in which an application keeps conversations.
 
-    ``open`` begins the reading of one input.
+    ``open`` begins the reading of one input. ``bucket`` is the one of GridFS in which the files lie that
+    resources name by their addresses.
 
     Raises (``open``):
         InvalidRecordError: the options name no user although the documents name none, or one that is none.
@@ -76,6 +77,7 @@ class Layout:
 
     parts: tuple[Part, ...]
     open: Callable[[ReadOptions], Gatherer]
+    bucket: str | None = None
 
     def part_of(self, document: JSON) -> tuple[int, tuple[str, ...]] | None:
         """The part that a document belongs to, and its members that name the conversation."""

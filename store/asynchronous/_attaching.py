@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from convostore.schemas.errors import ImportFormatError
 from convostore.schemas.formats import Imported
 from convostore.schemas.resources import Resource
+from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous.resources import AsyncResources
 from convostore.store.exchanging import ImportReport
 
 __all__ = ["Attacher", "FindBytes"]
 
-FindBytes = Callable[[str], "bytes | None"]
+FindBytes = Callable[[str], "bytes | Awaitable[bytes | None] | None"]
 """Gives the bytes that the input has for an address; None when it has none."""
 
 
@@ -61,7 +62,7 @@ class Attacher:
             return resource
         blob = resource.blob
         if blob is None and resource.uri is not None:
-            blob = self._found(resource.uri)
+            blob = await self._found(resource.uri)
         if blob is None:
             return resource
         prepared = resource.model_copy(update={"blob": blob}).prepare(user, self._backend.now())
@@ -72,9 +73,12 @@ class Attacher:
             self._stored[key] = added.id
         return resource if self._report.dry_run else prepared.reference(self._stored[key])
 
-    def _found(self, uri: str) -> bytes | None:
+    async def _found(self, uri: str) -> bytes | None:
+        if self._find_bytes is None:
+            return None
         try:
-            return None if self._find_bytes is None else self._find_bytes(uri)
+            found: bytes | None = await _pace.settle(self._find_bytes(uri))
+            return found
         except ImportFormatError as error:
             self._report.note(f"{error}; the resource is kept without its bytes")
             return None

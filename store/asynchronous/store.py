@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal
 
@@ -17,6 +18,7 @@ from convostore.store.asynchronous import (
     _checking,
     _setup,
     exchange,
+    places,
 )
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._connecting import AsyncConnection
@@ -37,6 +39,8 @@ from convostore.store.results import (
 )
 
 __all__ = ["AsyncConversationStore"]
+
+_LONGEST_URI = 8192
 
 
 class AsyncConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
@@ -205,6 +209,81 @@ class AsyncConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
             format=format,
             options=options,
             into=into,
+            branches=branches,
+            dry_run=parameters.flag(dry_run, "dry_run"),
+            on_progress=on_progress,
+        )
+
+    async def import_folder(
+        self,
+        folder: str | Path,
+        *,
+        format: str = "auto",
+        user: str | Unset = UNSET,
+        branches: Literal["all", "active"] = "all",
+        dry_run: bool = False,
+        on_progress: Callable[[ImportReport], object] | None = None,
+    ) -> ImportReport:
+        """Store what the files of a folder, and of those below it, hold together.
+
+        That is a dump of ``mongodump``, or files of ``mongoexport``, of a program that
+        :meth:`import_database` knows. Compressed files are read, too; files and collections without
+        conversations are left out and noted. The rest is as in :meth:`import_conversations`.
+
+        Raises:
+            ImportFormatError: the files hold no conversations, or those of several programs.
+            InvalidRecordError: the format names no user and none is given.
+            OSError: a file cannot be read.
+            QueryError: there is no such format, or ``branches`` is neither.
+
+        """
+        options = ReadOptions(parameters.one_user(user))
+        return await places.import_folder(
+            await self._opened(),
+            self._ids,
+            Path(folder),
+            format=format,
+            options=options,
+            branches=branches,
+            dry_run=parameters.flag(dry_run, "dry_run"),
+            on_progress=on_progress,
+        )
+
+    async def import_database(
+        self,
+        uri: str,
+        *,
+        format: str = "auto",
+        user: str | Unset = UNSET,
+        collection: str | None = None,
+        branches: Literal["all", "active"] = "all",
+        dry_run: bool = False,
+        on_progress: Callable[[ImportReport], object] | None = None,
+    ) -> ImportReport:
+        """Store the conversations that another program keeps in a live MongoDB, which is only read.
+
+        ``uri`` names the server and, where it holds several, the database. Which program it is shows in the
+        documents of its collections; ``format``, and ``collection`` where it has several of a kind, say it
+        where it does not. Documents are streamed, one conversation in memory at a time. Of the URI nothing
+        is stored or told but the names of database and collection. The rest is as in
+        :meth:`import_conversations`.
+
+        Raises:
+            ImportFormatError: it holds no conversations, or several kinds of them; the error names them.
+            InvalidRecordError: the format names no user and none is given.
+            QueryError: there is no such format, or ``branches`` is neither.
+            UnavailableError: the server does not answer, or may not be read.
+
+        """
+        if collection is not None:
+            parameters.plain_text(collection, "collection")
+        options = ReadOptions(parameters.one_user(user), collection=collection)
+        return await places.import_database(
+            await self._opened(),
+            self._ids,
+            parameters.plain_text(uri, "uri", most=_LONGEST_URI),
+            format=format,
+            options=options,
             branches=branches,
             dry_run=parameters.flag(dry_run, "dry_run"),
             on_progress=on_progress,

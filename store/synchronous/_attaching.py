@@ -10,12 +10,13 @@ from convostore.schemas.errors import ImportFormatError
 from convostore.schemas.formats import Imported
 from convostore.schemas.resources import Resource
 from convostore.store.exchanging import ImportReport
+from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous.resources import Resources
 
 __all__ = ["Attacher", "FindBytes"]
 
-FindBytes = Callable[[str], "bytes | None"]
+FindBytes = Callable[[str], "bytes | bytes | None | None"]
 """Gives the bytes that the input has for an address; None when it has none."""
 
 
@@ -74,8 +75,11 @@ class Attacher:
         return resource if self._report.dry_run else prepared.reference(self._stored[key])
 
     def _found(self, uri: str) -> bytes | None:
+        if self._find_bytes is None:
+            return None
         try:
-            return None if self._find_bytes is None else self._find_bytes(uri)
+            found: bytes | None = _pace.settle(self._find_bytes(uri))
+            return found
         except ImportFormatError as error:
             self._report.note(f"{error}; the resource is kept without its bytes")
             return None

@@ -6,14 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
-from convostore.schemas.errors import (
-    ImportFormatError,
-    InvalidRecordError,
-    QueryError,
-    SchemaVersionError,
-)
+from convostore.schemas.errors import ImportFormatError, InvalidRecordError, QueryError
 from convostore.schemas.formats import (
     FORMATS,
     ByteInput,
@@ -25,22 +20,25 @@ from convostore.schemas.formats import (
 )
 from convostore.schemas.formats.canonical import ChangesLine, ConversationLine, EntriesLine, Line
 from convostore.schemas.formats.canonical_reader import read_canonical
+from convostore.schemas.formats.documents import begins_loose, extended
+from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.formats.outgoing import Losses
 from convostore.schemas.formats.writers import EXPORTED, FILE_EACH, WRITERS
 from convostore.store import faults, parameters
 from convostore.store.archives import ZIP_SIGN, Archive
-from convostore.store.exchanging import ExportReport, ImportReport, note_left_out
+from convostore.store.collections import Collections
+from convostore.store.document_files import stream_documents
+from convostore.store.exchanging import ExportReport, ImportReport, note_left_out, until_broken
 from convostore.store.finding import Wanted
 from convostore.store.synchronous._attaching import FindBytes
 from convostore.store.synchronous._backend import Backend
+from convostore.store.synchronous._documents import take_documents
 from convostore.store.synchronous._exporting import Exporter
 from convostore.store.synchronous._importing import Importer
 from convostore.store.synchronous._publishing import publish, publish_files
 from convostore.store.synchronous._restoring import Restorer
 
 __all__ = ["export_conversations", "export_files", "import_conversations"]
-
-T = TypeVar("T")
 
 _BRANCHES = ("all", "active")
 _CHUNK = 256 << 10
@@ -90,15 +88,26 @@ def import_conversations(
             with closing(importer(archive.find)) as taking:
                 _import_archive(archive, taking, report, format, options)
         return report
+    documents = stream_documents(stream, options.file or "the input")
+    if documents is not None:
+        with faults.translated("import"):
+            sorting = Collections(_format_name(format))
+            with closing(importer()) as taking:
+                take_documents(taking, report, sorting, documents, options)
+        return report
     found = _known(format, stream, options)
     report.format = found.name
     with faults.translated("import"):
-        if found.read is None:
+        if found.layout is not None and begins_loose(stream, found.layout):
+            values = ((options.file or "the input", value) for value in extended(json_values(stream)))
+            with closing(importer()) as taking:
+                take_documents(taking, report, Collections(found.name), values, options)
+        elif found.read is None:
             restorer = Restorer(backend, ids, report, user=options.user, on_progress=on_progress)
             _restore(restorer, stream, report)
         else:
             with closing(importer()) as taking:
-                for item in _until_broken(found.read(stream, options), report):
+                for item in until_broken(found.read(stream, options), report):
                     taking.take(item)
                 taking.finish()
     return report
@@ -130,7 +139,7 @@ def _import_archive(
             report.format = found.name
             if found.read is None:
                 raise ImportFormatError(f"files of the {found.name} format are not read from a zip file")
-            for item in _until_broken(found.read(stream, inside), report):
+            for item in until_broken(found.read(stream, inside), report):
                 importer.take(replace(item, position=f"{name}: {item.position}"))
         except ImportFormatError as error:
             if len(archive.conversations) == 1:
@@ -142,7 +151,7 @@ def _import_archive(
 
 
 def _restore(restorer: Restorer, stream: ByteInput, report: ImportReport) -> None:
-    for group in _groups(_until_broken(read_canonical(stream), report)):
+    for group in _groups(until_broken(read_canonical(stream), report)):
         heads = [line for _, line in group if isinstance(line, ConversationLine)]
         if heads:
             restorer.look_ahead(heads)
@@ -167,19 +176,6 @@ def _groups(lines: Iterator[tuple[int, Line | Refused]]) -> Iterator[list[tuple[
             yield group
             group, heads, size = [], 0, 0
     yield group
-
-
-def _until_broken(items: Iterator[T], report: ImportReport) -> Iterator[T]:
-    """The items; what ends them early goes to the report, or is raised when there was nothing at all."""
-    count = 0
-    try:
-        for item in items:
-            count += 1
-            yield item
-    except (ImportFormatError, SchemaVersionError) as error:
-        if not count:
-            raise
-        report.error = str(error)
 
 
 def export_conversations(
@@ -247,8 +243,12 @@ def _nowhere(data: bytes) -> None:
     raise AssertionError("no file is open")
 
 
+def _format_name(name: Any) -> str:
+    return str(parameters.one_of(name, ("auto", *FORMATS), "format"))
+
+
 def _format(name: Any) -> Format:
-    return FORMATS[parameters.one_of(name, ("auto", *FORMATS), "format")]
+    return FORMATS[_format_name(name)]
 
 
 def _chunks(source: bytes | IO[bytes] | Iterable[bytes]) -> Iterable[bytes]:

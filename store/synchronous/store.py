@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal
 
@@ -25,6 +26,7 @@ from convostore.store.synchronous import (
     _checking,
     _setup,
     exchange,
+    places,
 )
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._connecting import Connection
@@ -38,6 +40,8 @@ from convostore.store.synchronous.saved_sessions import SavedSessions
 from convostore.store.synchronous.users import UserStore
 
 __all__ = ["ConversationStore"]
+
+_LONGEST_URI = 8192
 
 
 class ConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
@@ -206,6 +210,81 @@ class ConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
             format=format,
             options=options,
             into=into,
+            branches=branches,
+            dry_run=parameters.flag(dry_run, "dry_run"),
+            on_progress=on_progress,
+        )
+
+    def import_folder(
+        self,
+        folder: str | Path,
+        *,
+        format: str = "auto",
+        user: str | Unset = UNSET,
+        branches: Literal["all", "active"] = "all",
+        dry_run: bool = False,
+        on_progress: Callable[[ImportReport], object] | None = None,
+    ) -> ImportReport:
+        """Store what the files of a folder, and of those below it, hold together.
+
+        That is a dump of ``mongodump``, or files of ``mongoexport``, of a program that
+        :meth:`import_database` knows. Compressed files are read, too; files and collections without
+        conversations are left out and noted. The rest is as in :meth:`import_conversations`.
+
+        Raises:
+            ImportFormatError: the files hold no conversations, or those of several programs.
+            InvalidRecordError: the format names no user and none is given.
+            OSError: a file cannot be read.
+            QueryError: there is no such format, or ``branches`` is neither.
+
+        """
+        options = ReadOptions(parameters.one_user(user))
+        return places.import_folder(
+            self._opened(),
+            self._ids,
+            Path(folder),
+            format=format,
+            options=options,
+            branches=branches,
+            dry_run=parameters.flag(dry_run, "dry_run"),
+            on_progress=on_progress,
+        )
+
+    def import_database(
+        self,
+        uri: str,
+        *,
+        format: str = "auto",
+        user: str | Unset = UNSET,
+        collection: str | None = None,
+        branches: Literal["all", "active"] = "all",
+        dry_run: bool = False,
+        on_progress: Callable[[ImportReport], object] | None = None,
+    ) -> ImportReport:
+        """Store the conversations that another program keeps in a live MongoDB, which is only read.
+
+        ``uri`` names the server and, where it holds several, the database. Which program it is shows in the
+        documents of its collections; ``format``, and ``collection`` where it has several of a kind, say it
+        where it does not. Documents are streamed, one conversation in memory at a time. Of the URI nothing
+        is stored or told but the names of database and collection. The rest is as in
+        :meth:`import_conversations`.
+
+        Raises:
+            ImportFormatError: it holds no conversations, or several kinds of them; the error names them.
+            InvalidRecordError: the format names no user and none is given.
+            QueryError: there is no such format, or ``branches`` is neither.
+            UnavailableError: the server does not answer, or may not be read.
+
+        """
+        if collection is not None:
+            parameters.plain_text(collection, "collection")
+        options = ReadOptions(parameters.one_user(user), collection=collection)
+        return places.import_database(
+            self._opened(),
+            self._ids,
+            parameters.plain_text(uri, "uri", most=_LONGEST_URI),
+            format=format,
+            options=options,
             branches=branches,
             dry_run=parameters.flag(dry_run, "dry_run"),
             on_progress=on_progress,

@@ -120,7 +120,7 @@ def test_only_named_calls_take_no_user() -> None:
         for name in public_names(STORE) - {*PARTS, "for_user", "saved_sessions"}
         if not takes_user(STORE, name)
     }
-    assert without == set(WITHOUT_USER) - {"for_user", "saved_sessions"}
+    assert without == set(WITHOUT_USER) - {"for_user", "saved_sessions", "import_database"}
     assert [name for name in public_names(RESOURCES) if not takes_user(RESOURCES, name)] == []
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import inspect
 import json
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import bson
@@ -23,12 +27,22 @@ from convostore.store.synchronous.resources import Resources
 from convostore.store.synchronous.store import ConversationStore
 from convostore.store.synchronous.users import UserAnalytics, UserResources, UserStore
 from support.command_log import CommandLog, Sent
+from support.foreign_databases import dump, librechat
 
 SECRET = "the secret word is rhubarb"
 LONG_AGO = 1_600_000_000_000
 
 OPERATORS = frozenset(
-    ("setup", "check", "delete_expired", "import_conversations", "export_conversations", "export_files")
+    {
+        "setup",
+        "check",
+        "delete_expired",
+        "import_conversations",
+        "import_folder",
+        "import_database",
+        "export_conversations",
+        "export_files",
+    }
 )
 """Calls of the store that a user's view does not have."""
 
@@ -39,8 +53,15 @@ WITHOUT_USER = {
     "setup": "is about the database",
     "create": "the record says whose it is",
     "saved_sessions": "its calls take a user, and are tried in test_session_exchange",
+    "import_database": "takes one, and is tried in test_import_databases, which has a source",
 }
 """Public calls of the store that take no user, and why."""
+
+
+def _dumped() -> Path:
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return dump(folder, "LibreChat", librechat(1))
 
 
 def said(text: str = SECRET) -> dict[str, Any]:
@@ -192,6 +213,7 @@ ATTEMPTS: dict[str, Attempt] = {
         },
         True,
     ),
+    "import_folder": Attempt("import_folder", lambda s: {"folder": _dumped()}, True),
     "export_conversations": Attempt("export_conversations", lambda s: {"write": bytes}, True),
     "export_files": Attempt(
         "export_files", lambda s: {"create": lambda name: nullcontext(bytes), "format": "markdown"}, True
