@@ -9,11 +9,23 @@ from convostore.schemas.conversations import Conversation
 from convostore.schemas.dialects import DIALECTS, dialect_of, message_of
 from convostore.schemas.entries import Entry, Source
 from convostore.schemas.errors import SchemaVersionError
+from convostore.schemas.json_output import foreign_json
 from convostore.schemas.json_values import JSON
-from convostore.schemas.messages import Message
+from convostore.schemas.messages import Message, Part
 from convostore.schemas.resources import Resource
 
-__all__ = ["File", "Fork", "Losses", "Outgoing", "dialect_in", "own_title", "said_in"]
+__all__ = [
+    "File",
+    "Fork",
+    "Losses",
+    "Outgoing",
+    "dialect_in",
+    "own_title",
+    "parts_in",
+    "result_text",
+    "said_in",
+    "source_id",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +100,37 @@ class Losses:
                 found=record.id,
             )
         self._note(what)
+
+
+def parts_in(entry: Entry) -> list[tuple[Part, Mapping[str, JSON]]] | None:
+    """The parts of the entry's message, each with what an importer kept beside it; None without a message."""
+    message = said_in(entry)
+    if message is None:
+        return None
+    content = entry.message.get("content")
+    raw = content if isinstance(content, list) and len(content) == len(message.content) else []
+    beside = [part.get("source") if isinstance(part, dict) else None for part in raw]
+    if dialect_in(entry) != "anda" or not raw:
+        beside = [None] * len(message.content)
+    return [
+        (part, rest if isinstance(rest, dict) else {})
+        for part, rest in zip(message.content, beside, strict=True)
+    ]
+
+
+def result_text(output: JSON) -> str:
+    """What a tool gave back as text: itself, else its JSON."""
+    return output if isinstance(output, str) else foreign_json(output)
+
+
+def source_id(given: Outgoing, format: str) -> str | None:
+    """The id that a conversation of that format has in its source; None for one that had none there.
+
+    Of a conversation from elsewhere its own id.
+    """
+    if given.source is None or given.source.format != format:
+        return str(given.record.id)
+    return None if given.source.id.startswith("sha256:") else given.source.id
 
 
 def own_title(record: Conversation) -> str | None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from convostore.schemas.formats import markdown_writer, openai_chat
+from convostore.schemas.formats import anthropic_writer, markdown_writer, openai_chat, sharegpt_writer
 from convostore.schemas.formats.outgoing import Losses, Outgoing, dialect_in, own_title, said_in
 from convostore.schemas.json_values import JSON
 from convostore.schemas.translation import openai_messages
@@ -69,7 +69,22 @@ WRITERS: dict[str, Writer] = {
             "OpenAI chat, a conversation a line",
             ".jsonl",
             _openai,
-            leaves_out="of the record only its id and extra are taken along",
+            leaves_out="only ids and extra go along of records, and of messages no times or authors",
+        ),
+        Writer(
+            anthropic_writer.NAME,
+            "Anthropic messages, a conversation a line",
+            ".jsonl",
+            anthropic_writer.write,
+            leaves_out="only ids and extra go along of records, and of messages no times or authors",
+        ),
+        Writer(
+            sharegpt_writer.NAME,
+            "ShareGPT, an array",
+            ".json",
+            sharegpt_writer.write,
+            frame=("[\n", ",\n", "\n]\n"),
+            leaves_out="only ids and titles go along of records, and of messages no times or authors",
         ),
         Writer(
             "markdown",
