@@ -22,7 +22,7 @@ from convostore.schemas.formats.canonical import ConversationLine, QueuedText, e
 from convostore.schemas.formats.canonical_reader import read_entry
 from convostore.schemas.formats.outgoing import File, Fork
 from convostore.schemas.identifiers import check_text
-from convostore.schemas.json_values import JSON
+from convostore.schemas.json_values import JSON, load_exact
 from convostore.schemas.resources import Resource
 from convostore.store.codec import INT64_MAX, U64_MAX, decode_text, decode_u64, document_size
 from convostore.store.crediting import first_hour
@@ -32,6 +32,7 @@ from convostore.store.runs import StoredEntry, to_entry
 
 __all__ = [
     "SOURCE_VERSION",
+    "EntriesWithin",
     "change_from_json",
     "change_to_json",
     "conversation_line",
@@ -287,6 +288,17 @@ def fork_of(head: Head) -> Fork | None:
     """What the conversation was forked from; None for one that was not."""
     origin = head.get("forked_from")
     return None if origin is None else Fork(decode_u64(origin["id"]), int(origin["entries"]))
+
+
+class EntriesWithin:
+    """The entries that lie in a file, a line each, as often as they are asked for."""
+
+    def __init__(self, held: IO[str]) -> None:
+        self._held = held
+
+    def __iter__(self) -> Iterator[Entry]:
+        self._held.seek(0)
+        return (read_entry(load_exact(line)) for line in self._held)
 
 
 def file_within(resource: Resource, held: IO[bytes], start: int, size: int) -> File:

@@ -49,10 +49,10 @@ class Fork:
 class Outgoing:
     """One conversation to write.
 
-    ``record`` has no messages: they are in ``entries``, which can be iterated once and of which no more than
-    one need be in memory. ``count`` is how many there are. ``unknown`` holds the members of its source that
-    the record has no name for. ``files`` are the resources and artifacts whose bytes are stored apart, by
-    their id; formats that take no bytes are given none.
+    ``record`` has no messages: they are in ``entries``, of which no more than one need be in memory, and
+    which may be iterated again but not twice at a time. ``count`` is how many there are. ``unknown`` holds
+    the members of its source that the record has no name for. ``files`` are the resources and artifacts whose
+    bytes are stored apart, by their id; formats that take no bytes are given none.
     """
 
     record: Conversation

@@ -10,7 +10,13 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from convostore.schemas.formats import anthropic_writer, markdown_writer, openai_chat, sharegpt_writer
+from convostore.schemas.formats import (
+    anthropic_writer,
+    librechat_writer,
+    markdown_writer,
+    openai_chat,
+    sharegpt_writer,
+)
 from convostore.schemas.formats.outgoing import Losses, Outgoing, dialect_in, own_title, said_in
 from convostore.schemas.json_values import JSON
 from convostore.schemas.translation import openai_messages
@@ -85,6 +91,14 @@ WRITERS: dict[str, Writer] = {
             sharegpt_writer.write,
             frame=("[\n", ",\n", "\n]\n"),
             leaves_out="only ids and titles go along of records, and of messages no times or authors",
+        ),
+        Writer(
+            librechat_writer.NAME,
+            "LibreChat, a tree with its branches",
+            ".json",
+            librechat_writer.write,
+            is_file_each=True,
+            leaves_out="of records only ids, users, titles and times go along, of messages no authors",
         ),
         Writer(
             "markdown",

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from convostore.schemas.formats import librechat_writer
+from convostore.schemas.formats.librechat_writer import Tree
 from convostore.schemas.formats.outgoing import Losses
 from convostore.schemas.formats.writers import Writer, file_name
 from convostore.store.asynchronous._exporting import Exporter
 from convostore.store.finding import Wanted
+from convostore.store.forests import trees_of
 
-__all__ = ["Create", "publish", "publish_files"]
+__all__ = ["Create", "publish", "publish_files", "publish_trees"]
 
 Create = Callable[[str], AbstractContextManager[Callable[[bytes], Any]]]
 """Opens a file of a name and gives what writes to it; leaving it normally says that it is whole."""
@@ -37,6 +40,29 @@ async def publish_files(
     async for given in exporter.outgoing(wanted, files=writer.takes_files):
         with create(file_name(given, writer.suffix)) as write:
             _put(exporter.counted(write), writer.write(given, losses))
+
+
+async def publish_trees(
+    exporter: Exporter, suffix: str, wanted: Wanted, losses: Losses, create: Create
+) -> None:
+    """Write each to a file of its own, with its forks that are wanted too."""
+    origins = await exporter.origins(wanted)
+    present = await exporter.present(wanted, {fork.id for fork, _ in origins.values()}) if origins else set()
+    trees = trees_of(origins, present)
+    async for given in exporter.outgoing(wanted, but=trees.inside):
+        forks, tree = trees.forks.pop(given.record.id, []), Tree(losses, trees.points)
+        with create(file_name(given, suffix)) as write:
+            put = exporter.counted(write)
+            _put(put, tree.begin(given))
+            for leaf in forks:
+                async for fork in exporter.outgoing_one(leaf.id, leaf.user):
+                    _put(put, tree.branch(fork, leaf.leaves))
+            _put(put, [tree.end()])
+    # What these leave was deleted since.
+    for leaf in (leaf for forks in trees.forks.values() for leaf in forks):
+        async for fork in exporter.outgoing_one(leaf.id, leaf.user):
+            with create(file_name(fork, suffix)) as write:
+                _put(exporter.counted(write), librechat_writer.write(fork, losses))
 
 
 def _put(write: Callable[[bytes], Any], texts: Iterable[str]) -> None:

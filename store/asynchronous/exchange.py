@@ -16,6 +16,7 @@ from convostore.schemas.formats import (
     Refused,
     canonical,
     detect,
+    librechat_writer,
 )
 from convostore.schemas.formats.canonical import ChangesLine, ConversationLine, EntriesLine, Line
 from convostore.schemas.formats.canonical_reader import read_canonical
@@ -30,7 +31,7 @@ from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._documents import take_documents
 from convostore.store.asynchronous._exporting import Exporter
 from convostore.store.asynchronous._importing import Importer
-from convostore.store.asynchronous._publishing import publish, publish_files
+from convostore.store.asynchronous._publishing import publish, publish_files, publish_trees
 from convostore.store.asynchronous._restoring import Restorer
 from convostore.store.collections import Collections
 from convostore.store.document_files import stream_documents
@@ -233,7 +234,10 @@ async def export_files(
     exporter = Exporter(backend, _nowhere, report, on_progress)
     losses = Losses(format, report.note, strict=strict)
     with faults.translated("export"):
-        await publish_files(exporter, WRITERS[format], wanted, losses, create)
+        if format == librechat_writer.NAME:
+            await publish_trees(exporter, WRITERS[format].suffix, wanted, losses, create)
+        else:
+            await publish_files(exporter, WRITERS[format], wanted, losses, create)
     note_left_out(report)
     return report
 

@@ -307,8 +307,9 @@ class AsyncConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
         """Give the conversations that :meth:`find` would give to ``write``, in pieces, the lowest id first.
 
         ``format`` is ``convostore`` (everything; the same data give the same bytes), ``anda`` (records as the
-        writer of schema ``version`` has them) or ``openai`` (chat JSON Lines). What a format cannot say is in
-        the report; ``strict`` makes it an error. Memory does not grow with what is exported.
+        writer of schema ``version`` has them), ``openai`` (chat JSON Lines), ``anthropic`` (messages, JSON
+        Lines) or ``sharegpt`` (an array). What a format cannot say is in the report; ``strict`` makes it an
+        error. Memory does not grow with what is exported.
 
         Raises:
             QueryError: a condition makes no sense, there is no such format, or it is one of
@@ -343,7 +344,8 @@ class AsyncConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
     ) -> ExportReport:
         """As :meth:`export_conversations`, for formats that have a file for each conversation.
 
-        ``format`` is ``markdown`` or ``html``. ``create`` is called with the name of each file
+        ``format`` is ``markdown``, ``html`` or ``librechat``, whose files also hold the forks of a
+        conversation that are wanted too. ``create`` is called with the name of each file
         and gives a context in which its bytes are written; an error leaves that context, too.
 
         Raises:

@@ -4,24 +4,29 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from bson.objectid import ObjectId
 
 from convostore.schemas.conversations import Conversation
-from convostore.schemas.entries import Entry
 from convostore.schemas.errors import InvalidRecordError, NotFoundError, UnavailableError
 from convostore.schemas.formats import anda, canonical
-from convostore.schemas.formats.canonical_reader import read_entry
-from convostore.schemas.formats.outgoing import File, Outgoing
+from convostore.schemas.formats.outgoing import File, Fork, Outgoing
 from convostore.schemas.json_values import JSON, dump_exact, load_exact
 from convostore.store.baselines import load
 from convostore.store.codec import decode_body, decode_u64, encode_u64
 from convostore.store.exchanging import ExportReport
 from convostore.store.finding import Wanted
 from convostore.store.heads import Head, decode_unknown, embedded, source_of
-from convostore.store.portable import change_to_json, conversation_line, file_within, fork_of, removed_of
+from convostore.store.portable import (
+    EntriesWithin,
+    change_to_json,
+    conversation_line,
+    file_within,
+    fork_of,
+    removed_of,
+)
 from convostore.store.runs import StoredEntry, blob_references, to_entry
 from convostore.store.synchronous import _files, _pace
 from convostore.store.synchronous._asides import aside_rows
@@ -93,17 +98,44 @@ class Exporter:
                 self._report.note(note)
             self._done(count)
 
-    def outgoing(self, wanted: Wanted, *, files: bool) -> Iterator[Outgoing]:
-        """Each conversation as writers take it, with the bytes it names if ``files``.
+    def outgoing(
+        self, wanted: Wanted, *, files: bool = False, but: Container[int] = ()
+    ) -> Iterator[Outgoing]:
+        """Each conversation as writers take it, with the bytes it names if ``files``; ``but`` leaves ids out.
 
         It must be written before the next is asked for, and counts as written then.
         """
-        for record, head, spool, count in self._records(wanted, _entry_text):
+        for given in self._outgoing(self._records(wanted, _entry_text, but), files):
+            yield given
+
+    def outgoing_one(self, id: int, user: str) -> Iterator[Outgoing]:
+        """One conversation, or none when it is gone."""
+        for given in self._outgoing(self._record(id, user), False):
+            yield given
+
+    def origins(self, wanted: Wanted) -> dict[int, tuple[Fork, str]]:
+        """What each of the wanted that is a fork was forked from, and whose it is."""
+        found: dict[int, tuple[Fork, str]] = {}
+        for row in scan_ids(self._backend, wanted, fields={"forked_from": 1, "user": 1}):
+            fork = fork_of(row)
+            if fork is not None:
+                found[decode_u64(row["_id"])] = (fork, row["user"])
+        return found
+
+    def present(self, wanted: Wanted, ids: Container[int]) -> set[int]:
+        """Which of the ids are among the wanted."""
+        scanned = scan_ids(self._backend, wanted, fields={"_id": 1})
+        return {id for row in scanned if (id := decode_u64(row["_id"])) in ids}
+
+    def _outgoing(
+        self, records: Iterator[tuple[Conversation, Head, IO[str], int]], files: bool
+    ) -> Iterator[Outgoing]:
+        for record, head, spool, count in records:
             with tempfile.SpooledTemporaryFile(_IN_MEMORY, mode="w+b") as held:
                 found = self._files(head, record, held) if files else {}
                 yield Outgoing(
                     record,
-                    map(_entry, spool),
+                    EntriesWithin(spool),
                     count,
                     source_of(head),
                     decode_unknown(head),
@@ -134,11 +166,23 @@ class Exporter:
 
     # Conversations
 
+    def _record(self, id: int, user: str) -> Iterator[tuple[Conversation, Head, IO[str], int]]:
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY, mode="w+", encoding="ascii", newline="\n") as spool:
+            try:
+                row = self._again({"_id": encode_u64(id), "user": user})
+                head, record, count = self._whole(row, spool, _entry_text)
+            except NotFoundError:
+                return
+            spool.seek(0)
+            yield record, head, spool, count
+
     def _records(
-        self, wanted: Wanted, text_of: Callable[[StoredEntry, Any], str]
+        self, wanted: Wanted, text_of: Callable[[StoredEntry, Any], str], but: Container[int] = ()
     ) -> Iterator[tuple[Conversation, Head, IO[str], int]]:
         """Each record without its messages; their texts, or those of their entries, are lines of the file."""
         for row in scan_ids(self._backend, wanted, fields={"log": 0, "recent": 0}, batch=_SCANNED):
+            if but and decode_u64(row["_id"]) in but:
+                continue
             with tempfile.SpooledTemporaryFile(
                 _IN_MEMORY, mode="w+", encoding="ascii", newline="\n"
             ) as spool:
@@ -361,10 +405,6 @@ def _entry_text(entry: StoredEntry, blobs: Mapping[ObjectId, bytes]) -> str:
 
 def _message_text(entry: StoredEntry, blobs: Mapping[ObjectId, bytes]) -> str:
     return dump_exact(decode_body(entry, blobs))
-
-
-def _entry(text: str) -> Entry:
-    return read_entry(load_exact(text))
 
 
 def _loaded(spool: Iterable[str]) -> Iterator[JSON]:

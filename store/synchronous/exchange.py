@@ -17,6 +17,7 @@ from convostore.schemas.formats import (
     Refused,
     canonical,
     detect,
+    librechat_writer,
 )
 from convostore.schemas.formats.canonical import ChangesLine, ConversationLine, EntriesLine, Line
 from convostore.schemas.formats.canonical_reader import read_canonical
@@ -35,7 +36,7 @@ from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._documents import take_documents
 from convostore.store.synchronous._exporting import Exporter
 from convostore.store.synchronous._importing import Importer
-from convostore.store.synchronous._publishing import publish, publish_files
+from convostore.store.synchronous._publishing import publish, publish_files, publish_trees
 from convostore.store.synchronous._restoring import Restorer
 
 __all__ = ["export_conversations", "export_files", "import_conversations"]
@@ -234,7 +235,10 @@ def export_files(
     exporter = Exporter(backend, _nowhere, report, on_progress)
     losses = Losses(format, report.note, strict=strict)
     with faults.translated("export"):
-        publish_files(exporter, WRITERS[format], wanted, losses, create)
+        if format == librechat_writer.NAME:
+            publish_trees(exporter, WRITERS[format].suffix, wanted, losses, create)
+        else:
+            publish_files(exporter, WRITERS[format], wanted, losses, create)
     note_left_out(report)
     return report
 

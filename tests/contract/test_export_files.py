@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -132,3 +133,57 @@ def test_strict_refuses_what_a_format_cannot_say(store: ConversationStore, tmp_p
     with pytest.raises(SchemaVersionError, match=f"conversation {id}"):
         exported(store, tmp_path, "html", strict=True)
     assert exported(store, tmp_path, "markdown", strict=True).conversations == 1
+
+
+def texts(store: ConversationStore, id: int) -> str:
+    return "".join(str(entry.message["content"]) for entry in store.entries(id))
+
+
+def test_librechat_files_are_trees_whose_forks_come_back(
+    store: ConversationStore, replica_set: Server, database_name: str, tmp_path: Path
+) -> None:
+    root = store.create(Conversation(user="alice", messages=[said(letter) for letter in "abcdefgh"]))
+    fork = store.fork(root.id, 3, exact=True)
+    store.append(fork.id, [said("x"), said("y")])
+    inner = store.fork(fork.id, 4, exact=True)
+    store.append(inner.id, said("z"))
+    early = store.fork(inner.id, 1, exact=True)  # leaves what the first of them wrote
+    store.append(early.id, said("q"))
+    edited = store.fork(root.id, 2, exact=True)
+    store.edit(edited.id, 0, said("A"))
+    alone = store.create(Conversation(user="bob", messages=[said("w")]))
+    report = exported(store, tmp_path, "librechat")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{root.id}.json", f"{alone.id}.json"]
+    assert report.conversations == 6
+    assert "a fork whose beginning was changed since begins by itself" in report.notes
+    with replica_set.client() as client:
+        other = ConversationStore(client[f"{database_name}_other"])
+        other.setup()
+        for path in tmp_path.iterdir():
+            assert other.import_conversations(path.read_bytes()).failed == 0
+        found = sorted(
+            "".join(entry.message["content"][0]["text"] for entry in other.entries(head.id))
+            for head in other.scan(user=ALL_USERS)
+        )
+        client.drop_database(f"{database_name}_other")
+    ids = (root.id, fork.id, inner.id, early.id, edited.id, alone.id)
+    assert found == sorted(texts(store, id) for id in ids)
+    assert found == ["Abc", "abcdefgh", "abcdxy", "abcdxz", "abq", "w"]
+
+
+def test_librechat_forks_of_what_is_not_wanted_are_files_of_their_own(
+    store: ConversationStore, tmp_path: Path
+) -> None:
+    root = store.create(Conversation(user="alice", label="old", messages=[said("a"), said("b")]))
+    fork = store.fork(root.id, 0, exact=True)
+    store.update(fork.id, label="new")
+    store.append(fork.id, said("c"))
+    exported(store, tmp_path, "librechat", label="new")
+    (path,) = tmp_path.iterdir()
+    assert path.name == f"{fork.id}.json"
+    value = json.loads(path.read_text())
+    assert [message["text"] for message in value["messages"]] == ["a", "c"]
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}

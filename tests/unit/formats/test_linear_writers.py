@@ -15,7 +15,7 @@ from convostore.schemas.formats import Imported
 from convostore.schemas.formats.outgoing import Outgoing
 from convostore.schemas.json_values import same_json
 from support.exporting import ANDA, ANTHROPIC, OPENAI, STANDARD, outgoing, written
-from support.importing import only, read, read_value
+from support.importing import detected, only, read, read_value
 from support.shared import shared
 
 TALK: dict[str, Any] = {
@@ -94,6 +94,39 @@ def test_anthropic_messages_go_out_as_they_are() -> None:
     assert same_json(value, {"id": "17", "messages": ANTHROPIC}) and notes == []
 
 
+def test_anthropic_gives_back_what_came_from_anthropic() -> None:
+    request = {
+        "id": "r1", "model": "claude-x", "max_tokens": None, "system": [{"type": "text", "text": "Be brief."}],
+        "tools": [{"name": "look", "input_schema": {}}],
+        "messages": [*ANTHROPIC, {"role": "user", "content": [{"type": "hologram", "n": None}]}],
+    }  # fmt: skip
+    found = only(read_value(request, "anthropic"))
+    notes: list[str] = []
+    text = written("anthropic", leaving(found), notes)
+    assert detected(text) == "anthropic" and notes == []
+    assert same_json(_sorted(json.loads(text)), _sorted(request))
+    assert same_json(only(read(text, "anthropic")).conversation.messages, request["messages"])
+
+
+def _sorted(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: value[name] for name in sorted(value)}
+
+
+@pytest.mark.parametrize("messages", [ANDA, OPENAI], ids=["anda", "openai"])
+def test_other_conversations_come_back_from_anthropic_without_names_and_times(messages: list[Any]) -> None:
+    text = written("anthropic", outgoing(messages))
+    assert detected(text) == "anthropic"
+    found = only(read(text, "anthropic"))
+    assert found.unknown == ({"system": "Be brief."} if messages is ANDA else {})
+    assert same_json(found.conversation.messages, json.loads(text)["messages"])
+    before = [view(message) for message in messages]
+    after = [view(message, "anthropic") for message in found.conversation.messages]
+    for part in ("calls", "results"):
+        ids = [[one.id if part == "calls" else one.call_id for each in views for one in getattr(each, part)]
+               for views in (before, after)]  # fmt: skip
+        assert ids[0] == ids[1] and len(ids[0]) == 2
+
+
 @pytest.mark.parametrize("messages", [ANDA[:-2], OPENAI[:-1]], ids=["anda", "openai"])
 def test_other_messages_become_ones_that_the_api_takes(messages: list[Any]) -> None:
     given = [*messages, {"role": "critic", "content": "no"}]
@@ -152,10 +185,12 @@ def test_the_runs_keep_every_call_and_result() -> None:
         messages = json.loads(line)["messages"]
         values = {name: written(name, outgoing(messages)) for name in counts}
         assert same_json(json.loads(values["openai"])["messages"], messages)
+        assert detected(values["anthropic"]) == "anthropic"
+        anthropic = only(read(values["anthropic"], "anthropic")).conversation.messages
         back = only(read(values["markdown"], "markdown", user=None)).conversation.messages
         assert same_json(back, messages)
         for name, said in (("openai", messages), ("markdown", back),
-                           ("anthropic", json.loads(values["anthropic"])["messages"])):  # fmt: skip
+                           ("anthropic", anthropic)):  # fmt: skip
             views = [view(message, "anthropic" if name == "anthropic" else None) for message in said]
             counts[name][0] += 1
             counts[name][1] += sum(len(one.calls) for one in views)
