@@ -35,7 +35,7 @@ def environment(folder: Path) -> dict[str, str]:
         **os.environ,
         "CONVOSTORE_URI": f"embedded:{folder / 'engine'}",
         "PATH": os.pathsep.join([programs, os.environ.get("PATH", "")]),
-        "COLUMNS": "120",
+        "COLUMNS": "80",
     }
 
 
@@ -58,10 +58,17 @@ def test_python_blocks_run(block: str, folder: Path) -> None:
         assert done.stdout.strip()
 
 
-@pytest.mark.shared
-def test_the_session_shown_is_what_the_command_line_prints(folder: Path) -> None:
-    shutil.copyfile(shared("data/airline_agent_runs.openai.jsonl"), folder / "airline.jsonl")
-    (session,) = of_kind("console")
+@pytest.mark.parametrize(
+    "session",
+    [
+        pytest.param(session, marks=[pytest.mark.shared] if "airline.jsonl" in session else [])
+        for session in of_kind("console")
+    ],
+    ids=lambda session: session.splitlines()[1][2:40],
+)
+def test_the_session_shown_is_what_the_command_line_prints(session: str, folder: Path) -> None:
+    if "airline.jsonl" in session:
+        shutil.copyfile(shared("data/airline_agent_runs.openai.jsonl"), folder / "airline.jsonl")
     variables = environment(folder)
     for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", session, flags=re.MULTILINE):
         if command.startswith("export "):
@@ -80,6 +87,15 @@ def test_the_session_shown_is_what_the_command_line_prints(folder: Path) -> None
         )
         assert done.returncode == 0, done.stderr
         assert TIME.sub("TIME", done.stdout).split() == TIME.sub("TIME", expected).split()
+
+
+def test_every_picture_shown_lies_in_the_tree_and_is_small() -> None:
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
+    assert len(pictures) == 2
+    for name in pictures:
+        content = (ROOT / name).read_bytes()
+        assert content.startswith(b"\x89PNG") and len(content) < 120_000
+        assert Path(name).stem in (ROOT / "scripts" / "pictures.py").read_text("utf-8")
 
 
 def test_the_two_commands_are_what_continuous_integration_runs() -> None:
