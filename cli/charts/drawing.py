@@ -137,8 +137,10 @@ def _panel(axes: Any, panel: Panel, moments: Sequence[int]) -> None:
     axes.set_title(title, loc="left", fontsize=10)
     if len(panel.series) > 1:
         _legend(axes, panel)
-    if all(value is None for one in panel.series for value in one.values):
-        axes.text(0.5, 0.5, "nothing known", transform=axes.transAxes, ha="center", color="#888888")
+    known = [value for one in panel.series for value in one.values if value is not None]
+    if not any(known):
+        said = "0 throughout" if known else "nothing known"
+        axes.text(0.5, 0.5, said, transform=axes.transAxes, ha="center", color="#888888")
 
 
 def _legend(axes: Any, panel: Panel) -> None:

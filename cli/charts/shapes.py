@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone, tzinfo
 from enum import Enum
 from itertools import pairwise
-from statistics import fmean
 
 from convostore.schemas.periods import By, periods, zone_named
 
@@ -192,11 +191,15 @@ def _grouped(panel: Panel, groups: Sequence[slice]) -> Panel:
     def grouped(one: Series) -> Series:
         parts = [one.values[group] for group in groups]
         highs = tuple(_of_known(max, part) for part in parts)
-        values = highs if panel.merge is Merge.HIGHEST else tuple(_of_known(fmean, part) for part in parts)
+        values = highs if panel.merge is Merge.HIGHEST else tuple(_of_known(_mean, part) for part in parts)
         return Series(one.name, values, highs)
 
     highs = grouped(panel.total()).highs if panel.stacked else ()
     return replace(panel, series=tuple(map(grouped, panel.series)), highs=highs)
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _of_known(rule: Callable[[list[float]], float], values: Iterable[float | None]) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from dataclasses import asdict
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from convostore.schemas.errors import InvalidRecordError, QueryError
+from convostore.schemas.errors import InvalidRecordError, QueryError, UnavailableError
 from convostore.store import FailuresRow, HeatRow, ReasonCount, TopRow, UsageRow, WaitingRow, to_arrow
 from support.figure_rows import SERIES, heat_rows, made_rows, top_rows
 
@@ -97,3 +98,10 @@ def test_rows_of_no_one_kind_are_refused(rows: list[Any], named: dict[str, Any])
         to_arrow(rows, **named)
     with pytest.raises(QueryError):
         to_arrow(made_rows(UsageRow, 1, "day"), zone="Mars/Olympus")
+
+
+def test_without_pyarrow_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UnavailableError, match=r"convostore\[analytics\]") as refused:
+        to_arrow(made_rows(UsageRow, 1, "day"))
+    assert refused.value.capability == "arrow"

@@ -84,8 +84,9 @@ def test_what_is_not_known_is_left_out_and_far_apart_durations_have_powers() -> 
     assert lasted.get_yscale() == "symlog"
     (p50, *_) = steps(lasted)
     assert [value if value == value else None for value in p50.values] == [row.p50 for row in rows]
-    nothing = figure_of(chart_of([QueuesRow(0, "1970-01-01", 0)], "day", "UTC")).axes[0]
-    assert [text.get_text() for text in nothing.texts] == ["nothing known"]
+    waited, waits = figure_of(chart_of([QueuesRow(0, "1970-01-01", 0)], "day", "UTC")).axes
+    assert [text.get_text() for text in waited.texts] == ["nothing known"]
+    assert [text.get_text() for text in waits.texts] == ["0 throughout"]
 
 
 def test_rankings_and_heat_maps_draw_their_rows() -> None:
