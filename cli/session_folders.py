@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +19,7 @@ FORMAT = "rig-session"
 
 
 def import_sessions(store: ConversationStore, name: str, user: str | None, *, dry_run: bool) -> ImportReport:
-    """Import a session's folder, a folder of such, or a single log; one report of all.
+    """Import a session's folder, or a folder of such; one report of all.
 
     Raises:
         InvalidRecordError: no user is given: the format names none.
@@ -33,54 +30,27 @@ def import_sessions(store: ConversationStore, name: str, user: str | None, *, dr
 
     if user is None:
         raise InvalidRecordError("user", f"the {FORMAT} format names no user; say whose they are with --user")
-    with _folders(Path(name)) as folders:
-        done = [
-            store.saved_sessions.load(
-                DirectorySessionStore(folder), user=user, name=folder.name, dry_run=dry_run
-            )
-            for folder in folders
-        ]
+    done = [
+        store.saved_sessions.load(DirectorySessionStore(folder), user=user, name=folder.name, dry_run=dry_run)
+        for folder in _folders(Path(name))
+    ]
     for other in done[1:]:
         done[0].merge(other)
     return done[0]
 
 
-@contextmanager
-def _folders(path: Path) -> Iterator[list[Path]]:
+def _folders(path: Path) -> list[Path]:
     from convostore.store.session_folders import is_session
 
-    if path.is_file():
-        with tempfile.TemporaryDirectory() as scratch:
-            yield [_single(path, Path(scratch))]
-        return
-    if not path.is_dir():
-        raise FileNotFoundError(2, "no such file or folder", str(path))
     absolute = path.resolve()
     found = [absolute] if is_session(absolute) else sorted(filter(is_session, _subfolders(absolute)))
     if not found:
         raise SessionFormatError("holds no saved session: there is no folder logs in it", file=str(path))
-    yield found
+    return found
 
 
 def _subfolders(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if path.is_dir()]
-
-
-def _single(file: Path, scratch: Path) -> Path:
-    """A session of one log, named as its header says."""
-    from convostore.store.session_names import log_name
-
-    data = file.read_bytes()
-    try:
-        name = log_name(json.loads(data.split(b"\n", 1)[0])["log"])
-    except (ValueError, TypeError, KeyError, InvalidRecordError):
-        raise SessionFormatError(
-            "is no log: its first line is no header", file=str(file), position=1
-        ) from None
-    folder = scratch / file.stem
-    (folder / "logs").mkdir(parents=True)
-    (folder / "logs" / f"{name}.jsonl").write_bytes(data)
-    return folder
 
 
 def export_sessions(

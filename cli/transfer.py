@@ -180,7 +180,8 @@ def _import_one(
     from convostore.store.document_files import holds_documents
     from convostore.store.input_files import read_chunks
 
-    if format == FORMAT or (format == "auto" and Path(name).is_dir() and not holds_documents(Path(name))):
+    is_folder = Path(name).is_dir()
+    if is_folder and (format == FORMAT or (format == "auto" and not holds_documents(Path(name)))):
         return import_sessions(store, name, user, dry_run=dry_run)
     owner = UNSET if user is None else user
 
@@ -198,7 +199,7 @@ def _import_one(
                 dry_run=dry_run,
                 on_progress=advance_by(advance),
             )
-    if Path(name).is_dir():
+    if is_folder:
         with progress(f"importing {name}") as advance:
             return store.import_folder(
                 name,

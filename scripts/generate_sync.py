@@ -42,6 +42,8 @@ WORDS = {
     "AsyncBench": "Bench",
     "AsyncSession": "Session",
     "AsyncSessionStore": "SessionStore",
+    "AsyncSessionSource": "SessionSource",
+    "AsyncBundledSession": "BundledSession",
     "AsyncDirectorySessionStore": "DirectorySessionStore",
     "AsyncMongoSessionStore": "MongoSessionStore",
     "AsyncSessionWriter": "SessionWriter",

@@ -26,6 +26,7 @@ from convostore.schemas.formats import (
     openai_responses,
     openwebui,
     pydantic_ai,
+    rig_session,
     sharegpt,
 )
 from convostore.schemas.formats.byte_input import ByteInput
@@ -74,7 +75,8 @@ Item: TypeAlias = Imported | ImportedDelta | Noticed | Refused
 class Format:
     """One format: how to know it, whether it says whose the conversations are, and its reader.
 
-    ``read`` is None for the canonical format, whose lines say more than conversations (``read_canonical``).
+    ``read`` is None where the input says more than conversations: the canonical format (``read_canonical``)
+    and sessions of rig (``rig_session.read_bundle``).
     ``layout`` is given where the program keeps its conversations in a database: how they lie there.
     """
 
@@ -141,6 +143,7 @@ FORMATS: dict[str, Format] = {
             langchain.LAYOUT,
         ),
         Format(pydantic_ai.NAME, "pydantic-ai message lists", False, pydantic_ai.fits, pydantic_ai.read),
+        Format(rig_session.NAME, "rig sessions, a log or a bundle", False, rig_session.fits, None),
         Format(sharegpt.NAME, "ShareGPT data sets", False, sharegpt.fits, sharegpt.read),
     )
 }
@@ -163,6 +166,8 @@ def detect(source: ByteInput) -> Format:
         return FORMATS[anda.NAME]
     elif markdown.looks_so(head):
         return FORMATS[markdown.NAME]
+    elif rig_session.looks_bundled(head):
+        return FORMATS[rig_session.NAME]
     value = peek_cbor(source) if looks_like_cbor(head) else _first_of(source)
     fitting = [known for known in FORMATS.values() if _fits(known, value)]
     if len(fitting) == 1:

@@ -26,7 +26,7 @@ from convostore.store.asynchronous._planting import plant
 from convostore.store.asynchronous._transcripts import write
 from convostore.store.asynchronous.sessions.reading import read_logs
 from convostore.store.asynchronous.sessions.saving import without_images
-from convostore.store.asynchronous.sessions.stores import AsyncSessionStore
+from convostore.store.asynchronous.sessions.stores import AsyncSessionSource, AsyncSessionStore
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.exchanging import ExportReport, ImportReport
 from convostore.store.forking import Prefix
@@ -55,7 +55,7 @@ _FACTS = {"lineage": 1, "revision": 1, "unknown": 1, "unknown_text": 1, "user": 
 async def import_session(
     backend: AsyncBackend,
     ids: Callable[[], int] | None,
-    session: AsyncSessionStore,
+    session: AsyncSessionSource,
     *,
     user: str,
     name: str,
@@ -86,7 +86,7 @@ async def import_session(
     return report
 
 
-async def _of_all(session: AsyncSessionStore, own: Log | None) -> dict[str, JSON]:
+async def _of_all(session: AsyncSessionSource, own: Log | None) -> dict[str, JSON]:
     """What the main agent's conversation carries for the session: the lines of its own log, its files."""
     files: dict[str, JSON] = {}
     for name in sorted(await session.files()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, aclosing, closing
 from dataclasses import replace
+from pathlib import PurePath
 from typing import IO, Any
 
 from convostore.schemas.errors import ImportFormatError, InvalidRecordError, QueryError
@@ -17,6 +18,7 @@ from convostore.schemas.formats import (
     canonical,
     detect,
     librechat_writer,
+    rig_session,
 )
 from convostore.schemas.formats.canonical import ChangesLine, ConversationLine, EntriesLine, Line
 from convostore.schemas.formats.canonical_reader import read_canonical
@@ -24,6 +26,7 @@ from convostore.schemas.formats.documents import begins_loose, extended
 from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.formats.outgoing import Losses
 from convostore.schemas.formats.writers import EXPORTED, FILE_EACH, WRITERS
+from convostore.schemas.identifiers import check_user
 from convostore.store import faults, parameters
 from convostore.store.archives import ZIP_SIGN, Archive
 from convostore.store.asynchronous._attaching import FindBytes
@@ -33,6 +36,8 @@ from convostore.store.asynchronous._exporting import Exporter
 from convostore.store.asynchronous._importing import Importer
 from convostore.store.asynchronous._publishing import publish, publish_files, publish_trees
 from convostore.store.asynchronous._restoring import Restorer
+from convostore.store.asynchronous._session_exchange import import_session
+from convostore.store.asynchronous.sessions.bundles import AsyncBundledSession
 from convostore.store.collections import Collections
 from convostore.store.document_files import stream_documents
 from convostore.store.exchanging import ExportReport, ImportReport, note_left_out, until_broken
@@ -98,6 +103,8 @@ async def import_conversations(
     found = _known(format, stream, options)
     report.format = found.name
     with faults.translated("import"):
+        if found.name == rig_session.NAME:
+            return await _import_session(backend, ids, stream, options, dry_run=dry_run)
         if found.layout is not None and begins_loose(stream, found.layout):
             values = ((options.file or "the input", value) for value in extended(json_values(stream)))
             async with aclosing(importer()) as taking:
@@ -110,6 +117,25 @@ async def import_conversations(
                 for item in until_broken(found.read(stream, options), report):
                     await taking.take(item)
                 await taking.finish()
+    return report
+
+
+async def _import_session(
+    backend: AsyncBackend,
+    ids: Callable[[], int] | None,
+    stream: ByteInput,
+    options: ReadOptions,
+    *,
+    dry_run: bool,
+) -> ImportReport:
+    """Import a saved session that lies in one file, named as the file is, else as its first log."""
+    bundle = rig_session.read_bundle(b"".join(stream))
+    session = AsyncBundledSession(bundle)
+    name = PurePath(options.file).stem if options.file else next(iter(bundle.logs), rig_session.NAME)
+    owner = check_user(options.user)
+    report = await import_session(backend, ids, session, user=owner, name=name, dry_run=dry_run)
+    for note in bundle.notes:
+        report.note(note)
     return report
 
 

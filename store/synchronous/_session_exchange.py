@@ -44,7 +44,7 @@ from convostore.store.synchronous._planting import plant
 from convostore.store.synchronous._transcripts import write
 from convostore.store.synchronous.sessions.reading import read_logs
 from convostore.store.synchronous.sessions.saving import without_images
-from convostore.store.synchronous.sessions.stores import SessionStore
+from convostore.store.synchronous.sessions.stores import SessionSource, SessionStore
 from convostore.store.timeline import Moment
 
 __all__ = ["export_session", "import_session"]
@@ -56,7 +56,7 @@ _FACTS = {"lineage": 1, "revision": 1, "unknown": 1, "unknown_text": 1, "user": 
 def import_session(
     backend: Backend,
     ids: Callable[[], int] | None,
-    session: SessionStore,
+    session: SessionSource,
     *,
     user: str,
     name: str,
@@ -87,7 +87,7 @@ def import_session(
     return report
 
 
-def _of_all(session: SessionStore, own: Log | None) -> dict[str, JSON]:
+def _of_all(session: SessionSource, own: Log | None) -> dict[str, JSON]:
     """What the main agent's conversation carries for the session: the lines of its own log, its files."""
     files: dict[str, JSON] = {}
     for name in sorted(session.files()):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
+from pathlib import PurePath
 from typing import IO, Any
 
 from convostore.schemas.errors import ImportFormatError, InvalidRecordError, QueryError
@@ -18,6 +19,7 @@ from convostore.schemas.formats import (
     canonical,
     detect,
     librechat_writer,
+    rig_session,
 )
 from convostore.schemas.formats.canonical import ChangesLine, ConversationLine, EntriesLine, Line
 from convostore.schemas.formats.canonical_reader import read_canonical
@@ -25,6 +27,7 @@ from convostore.schemas.formats.documents import begins_loose, extended
 from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.formats.outgoing import Losses
 from convostore.schemas.formats.writers import EXPORTED, FILE_EACH, WRITERS
+from convostore.schemas.identifiers import check_user
 from convostore.store import faults, parameters
 from convostore.store.archives import ZIP_SIGN, Archive
 from convostore.store.collections import Collections
@@ -38,6 +41,8 @@ from convostore.store.synchronous._exporting import Exporter
 from convostore.store.synchronous._importing import Importer
 from convostore.store.synchronous._publishing import publish, publish_files, publish_trees
 from convostore.store.synchronous._restoring import Restorer
+from convostore.store.synchronous._session_exchange import import_session
+from convostore.store.synchronous.sessions.bundles import BundledSession
 
 __all__ = ["export_conversations", "export_files", "import_conversations"]
 
@@ -99,6 +104,8 @@ def import_conversations(
     found = _known(format, stream, options)
     report.format = found.name
     with faults.translated("import"):
+        if found.name == rig_session.NAME:
+            return _import_session(backend, ids, stream, options, dry_run=dry_run)
         if found.layout is not None and begins_loose(stream, found.layout):
             values = ((options.file or "the input", value) for value in extended(json_values(stream)))
             with closing(importer()) as taking:
@@ -111,6 +118,25 @@ def import_conversations(
                 for item in until_broken(found.read(stream, options), report):
                     taking.take(item)
                 taking.finish()
+    return report
+
+
+def _import_session(
+    backend: Backend,
+    ids: Callable[[], int] | None,
+    stream: ByteInput,
+    options: ReadOptions,
+    *,
+    dry_run: bool,
+) -> ImportReport:
+    """Import a saved session that lies in one file, named as the file is, else as its first log."""
+    bundle = rig_session.read_bundle(b"".join(stream))
+    session = BundledSession(bundle)
+    name = PurePath(options.file).stem if options.file else next(iter(bundle.logs), rig_session.NAME)
+    owner = check_user(options.user)
+    report = import_session(backend, ids, session, user=owner, name=name, dry_run=dry_run)
+    for note in bundle.notes:
+        report.note(note)
     return report
 
 

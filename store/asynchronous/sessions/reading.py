@@ -13,7 +13,7 @@ from convostore.schemas.session_lines import Retired, SavedValue, Stamp
 from convostore.schemas.session_logs import Log
 from convostore.schemas.transcript import ChangeRecord, Transcript
 from convostore.schemas.transcript.outbox import now_ms
-from convostore.store.asynchronous.sessions.stores import AsyncSessionStore
+from convostore.store.asynchronous.sessions.stores import AsyncSessionSource, AsyncSessionStore
 from convostore.store.session_names import SESSION_LOG
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-async def read_whole_log(store: AsyncSessionStore, log: str, *, images: bool = True) -> Log | None:
+async def read_whole_log(store: AsyncSessionSource, log: str, *, images: bool = True) -> Log | None:
     """The log as it stands, with its images put back; None when there is none.
 
     Raises:
@@ -44,7 +44,7 @@ async def read_whole_log(store: AsyncSessionStore, log: str, *, images: bool = T
     return await put_images_back(store, read) if images else read
 
 
-async def put_images_back(store: AsyncSessionStore, log: Log) -> Log:
+async def put_images_back(store: AsyncSessionSource, log: Log) -> Log:
     """The log with the bytes of its images, as far as their files are there."""
     files: dict[str, bytes] = {}
     for name in blob_files(log):
@@ -160,7 +160,7 @@ class AsyncSession:
         )
 
 
-async def read_logs(store: AsyncSessionStore, *, images: bool = True) -> dict[str, Log]:
+async def read_logs(store: AsyncSessionSource, *, images: bool = True) -> dict[str, Log]:
     """Every log of a session, in the order they were started.
 
     Raises:

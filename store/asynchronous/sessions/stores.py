@@ -9,17 +9,11 @@ from typing import Protocol, runtime_checkable
 from convostore.store.asynchronous import _pace
 from convostore.store.session_folders import SessionFolder
 
-__all__ = ["AsyncDirectorySessionStore", "AsyncSessionStore"]
+__all__ = ["AsyncDirectorySessionStore", "AsyncSessionSource", "AsyncSessionStore"]
 
 
-@runtime_checkable
-class AsyncSessionStore(Protocol):
-    """One saved session: a JSON Lines log for each agent, one named ``session``, and files by name.
-
-    Log names are one part of a path; file names may have several with ``/`` between. A bad name is
-    ``InvalidRecordError``, whatever is called. ``check_session_store`` tells whether an implementation keeps
-    all this.
-    """
+class AsyncSessionSource(Protocol):
+    """One saved session to read from: a JSON Lines log for each agent, one named ``session``, and files."""
 
     async def logs(self) -> Sequence[str]:
         """The names of the logs, in any order."""
@@ -33,6 +27,29 @@ class AsyncSessionStore(Protocol):
 
         """
         ...
+
+    async def files(self) -> Sequence[str]:
+        """The names of the files, in any order."""
+        ...
+
+    async def read_file(self, name: str) -> bytes:
+        """All bytes of a file.
+
+        Raises:
+            NotFoundError: there is none.
+
+        """
+        ...
+
+
+@runtime_checkable
+class AsyncSessionStore(AsyncSessionSource, Protocol):
+    """One saved session to read from and write to.
+
+    Log names are one part of a path; file names may have several with ``/`` between. A bad name is
+    ``InvalidRecordError``, whatever is called. ``check_session_store`` tells whether an implementation keeps
+    all this.
+    """
 
     async def append_log(self, name: str, length: int, data: bytes) -> None:
         """Append ``data`` if the log is exactly ``length`` bytes now; 0 starts one that does not exist.
@@ -48,19 +65,6 @@ class AsyncSessionStore(Protocol):
 
     async def replace_log(self, name: str, length: int, data: bytes) -> None:
         """Put ``data`` in the place of the whole log, under the same condition."""
-        ...
-
-    async def files(self) -> Sequence[str]:
-        """The names of the files, in any order."""
-        ...
-
-    async def read_file(self, name: str) -> bytes:
-        """All bytes of a file.
-
-        Raises:
-            NotFoundError: there is none.
-
-        """
         ...
 
     async def write_file(self, name: str, data: bytes) -> None:

@@ -15,7 +15,7 @@ from convostore.schemas.session_logs import Log
 from convostore.schemas.transcript import ChangeRecord, Transcript
 from convostore.schemas.transcript.outbox import now_ms
 from convostore.store.session_names import SESSION_LOG
-from convostore.store.synchronous.sessions.stores import SessionStore
+from convostore.store.synchronous.sessions.stores import SessionSource, SessionStore
 
 __all__ = [
     "Agent",
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-def read_whole_log(store: SessionStore, log: str, *, images: bool = True) -> Log | None:
+def read_whole_log(store: SessionSource, log: str, *, images: bool = True) -> Log | None:
     """The log as it stands, with its images put back; None when there is none.
 
     Raises:
@@ -45,7 +45,7 @@ def read_whole_log(store: SessionStore, log: str, *, images: bool = True) -> Log
     return put_images_back(store, read) if images else read
 
 
-def put_images_back(store: SessionStore, log: Log) -> Log:
+def put_images_back(store: SessionSource, log: Log) -> Log:
     """The log with the bytes of its images, as far as their files are there."""
     files: dict[str, bytes] = {}
     for name in blob_files(log):
@@ -157,7 +157,7 @@ class Session:
         )
 
 
-def read_logs(store: SessionStore, *, images: bool = True) -> dict[str, Log]:
+def read_logs(store: SessionSource, *, images: bool = True) -> dict[str, Log]:
     """Every log of a session, in the order they were started.
 
     Raises:

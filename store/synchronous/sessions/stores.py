@@ -10,17 +10,11 @@ from typing import Protocol, runtime_checkable
 from convostore.store.session_folders import SessionFolder
 from convostore.store.synchronous import _pace
 
-__all__ = ["DirectorySessionStore", "SessionStore"]
+__all__ = ["DirectorySessionStore", "SessionSource", "SessionStore"]
 
 
-@runtime_checkable
-class SessionStore(Protocol):
-    """One saved session: a JSON Lines log for each agent, one named ``session``, and files by name.
-
-    Log names are one part of a path; file names may have several with ``/`` between. A bad name is
-    ``InvalidRecordError``, whatever is called. ``check_session_store`` tells whether an implementation keeps
-    all this.
-    """
+class SessionSource(Protocol):
+    """One saved session to read from: a JSON Lines log for each agent, one named ``session``, and files."""
 
     def logs(self) -> Sequence[str]:
         """The names of the logs, in any order."""
@@ -34,6 +28,29 @@ class SessionStore(Protocol):
 
         """
         ...
+
+    def files(self) -> Sequence[str]:
+        """The names of the files, in any order."""
+        ...
+
+    def read_file(self, name: str) -> bytes:
+        """All bytes of a file.
+
+        Raises:
+            NotFoundError: there is none.
+
+        """
+        ...
+
+
+@runtime_checkable
+class SessionStore(SessionSource, Protocol):
+    """One saved session to read from and write to.
+
+    Log names are one part of a path; file names may have several with ``/`` between. A bad name is
+    ``InvalidRecordError``, whatever is called. ``check_session_store`` tells whether an implementation keeps
+    all this.
+    """
 
     def append_log(self, name: str, length: int, data: bytes) -> None:
         """Append ``data`` if the log is exactly ``length`` bytes now; 0 starts one that does not exist.
@@ -49,19 +66,6 @@ class SessionStore(Protocol):
 
     def replace_log(self, name: str, length: int, data: bytes) -> None:
         """Put ``data`` in the place of the whole log, under the same condition."""
-        ...
-
-    def files(self) -> Sequence[str]:
-        """The names of the files, in any order."""
-        ...
-
-    def read_file(self, name: str) -> bytes:
-        """All bytes of a file.
-
-        Raises:
-            NotFoundError: there is none.
-
-        """
         ...
 
     def write_file(self, name: str, data: bytes) -> None:

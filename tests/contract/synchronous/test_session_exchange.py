@@ -259,3 +259,50 @@ def test_a_reset_and_odd_ids_come_back(replica_set_uri: str, database_name: str,
         written_, read = lines(second, "user-1"), [json.loads(one) for one in data.splitlines()]
         assert written_ == read
         assert (b.store.append(id, u("on"))).ids == (13,)
+
+
+def test_a_session_in_one_file_is_the_same_as_its_folder(
+    replica_set_uri: str, database_name: str, tmp_path: Path
+) -> None:
+    first, second = DirectorySessionStore(tmp_path / "1"), DirectorySessionStore(tmp_path / "2")
+    written(first, 3)
+    held = everything(first)
+    sections = [
+        b"=== " + path.encode() + b"\n" + data + (b"" if path.startswith("logs/") else b"\n")
+        for name, data in held.items()
+        for kind, part in [name.split(" ", 1)]
+        for path in [
+            f"logs/{part}.jsonl" if kind == "log" else part if part.startswith("blobs/") else f"files/{part}"
+        ]
+    ]
+    bundle = b"".join(sections)
+    with bench(replica_set_uri, database_name) as b:
+        report = b.store.import_conversations(bundle, user=USER, file="rivers.txt")
+        assert (report.format, report.imported, report.failed) == ("rig-session", 2, 0)
+        again = imported(b, first)
+        assert (again.read, again.unchanged) == (2, 2)
+        ids = stored(b)
+        b.store.saved_sessions.save(second, sorted(ids.values()), user=USER)
+        assert everything(second) == held
+
+
+def test_a_session_in_one_file_of_the_format_before_is_imported_and_a_bad_one_is_not(
+    replica_set_uri: str, database_name: str
+) -> None:
+    data = records(push(0, "hi"), push(1, "ho")).replace(b"rig-session/4", b"rig-session/3")
+    with bench(replica_set_uri, database_name) as b:
+        for bad in (
+            b"=== logs/../x.jsonl\n" + data,
+            data + b"no JSON\n",
+            data.replace(b'"seq":1', b'"seq":5'),
+        ):
+            with pytest.raises((InvalidRecordError, SessionFormatError)):
+                b.store.import_conversations(bad, user=USER)
+        with pytest.raises(InvalidRecordError, match="names no user"):
+            b.store.import_conversations(data)
+        assert stored(b) == {}
+        report = b.store.import_conversations(data + b'{"seq":3', user=USER)
+        assert (report.imported, report.messages) == (1, 2)
+        assert any("cut off" in note for note in report.notes) and any("/3" in note for note in report.notes)
+        (id,) = (stored(b)).values()
+        assert [entry.made for entry in b.store.transcript(id)] == [6, 7]
