@@ -160,10 +160,10 @@ def _reason(error: Exception) -> str:
 
 def _field_names(meta: Path) -> Any:
     from convostore.schemas.anda_cbor import field_names, load_cbor
-    from convostore.store.input_files import read_chunks
+    from convostore.store.input_files import read_plain
 
-    with read_chunks(str(meta)) as chunks:
-        return field_names(load_cbor(b"".join(chunks), str(meta)), str(meta))
+    with read_plain(str(meta)) as source:
+        return field_names(load_cbor(b"".join(source), str(meta)), str(meta))
 
 
 def _import_one(

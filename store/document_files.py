@@ -21,7 +21,7 @@ from convostore.schemas.formats.items import Refused
 from convostore.schemas.formats.json_layout import json_values, peek_value
 from convostore.store.bson_documents import ARCHIVE_SIGN, END_OF_BLOCK, bson_values, looks_like_bson
 from convostore.store.collections import InCollection, fitting
-from convostore.store.input_files import read_chunks
+from convostore.store.input_files import read_plain
 
 __all__ = ["folder_documents", "holds_documents", "stream_documents"]
 
@@ -51,8 +51,11 @@ def folder_documents(
     """
     for path in _files(folder):
         name = path.relative_to(folder).as_posix()
-        with read_chunks(str(path)) as chunks:
-            yield from _named(name, ByteInput(chunks), is_left_out, note)
+        try:
+            with read_plain(str(path), note) as source:
+                yield from _named(name, source, is_left_out, note)
+        except ImportFormatError as error:
+            yield name, Refused(name, str(error))
 
 
 def holds_documents(folder: Path) -> bool:
@@ -64,8 +67,8 @@ def holds_documents(folder: Path) -> bool:
     """
     for path in _files(folder):
         try:
-            with read_chunks(str(path)) as chunks:
-                if _file_documents(ByteInput(chunks), path.name) is not None:
+            with read_plain(str(path)) as source:
+                if _file_documents(source, path.name) is not None:
                     return True
         except ImportFormatError:
             continue
@@ -93,16 +96,13 @@ def _file_documents(stream: ByteInput, name: str) -> Iterator[InCollection] | No
 def _named(
     name: str, stream: ByteInput, is_left_out: Callable[[str], bool], note: Callable[[str], object]
 ) -> Iterator[InCollection]:
-    try:
-        documents = _file_documents(stream, name)
-        if documents is None and not _DESCRIPTION.search(name):
-            note(f"{name}: no documents of conversations; left out")
-        for collection, found in documents or ():
-            if is_left_out(collection):
-                return
-            yield collection, replace(found, position=f"{name}: {found.position}")
-    except ImportFormatError as error:
-        yield name, Refused(name, str(error))
+    documents = _file_documents(stream, name)
+    if documents is None and not _DESCRIPTION.search(name):
+        note(f"{name}: no documents of conversations; left out")
+    for collection, found in documents or ():
+        if is_left_out(collection):
+            return
+        yield collection, replace(found, position=f"{name}: {found.position}")
 
 
 def _archive_documents(stream: ByteInput) -> Iterator[InCollection]:

@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 MOST_PROBLEMS: Final = 10_000
 MOST_NOTES: Final = 1_000
+_LONGEST_ERROR: Final = 4_000
 
 _COUNTED: Final = (
     "read",
@@ -113,6 +114,10 @@ class ImportReport:
         if len(self.notes) < MOST_NOTES and text not in self.notes:
             self.notes.append(text)
 
+    def stop(self, reason: str) -> None:
+        """Note why reading ended early; the first reasons are told."""
+        self.error = reason if self.error is None else f"{self.error}; {reason}"[:_LONGEST_ERROR]
+
     def merge(self, other: ImportReport) -> None:
         """Add what another import of the same format did."""
         for count in (*_COUNTED, "more_problems"):
@@ -120,7 +125,8 @@ class ImportReport:
         self.problems += other.problems
         for text in other.notes:
             self.note(text)
-        self.error = self.error or other.error
+        if other.error is not None:
+            self.stop(other.error)
 
     def to_json(self) -> dict[str, JSON]:
         """Everything in it."""
@@ -143,7 +149,7 @@ def until_broken(items: Iterable[T], report: ImportReport) -> Iterator[T]:
     except (ImportFormatError, SchemaVersionError) as error:
         if not count:
             raise
-        report.error = str(error)
+        report.stop(str(error))
 
 
 @dataclass(slots=True)
@@ -204,11 +210,13 @@ def note_left_out(report: ExportReport) -> None:
 class Update:
     """How a stored conversation is brought up to date: members to set, and where messages begin to differ.
 
+    ``is_other_line`` says that those from there on are no later state of the stored ones, but other messages.
     ``kept`` says why nothing may be done instead.
     """
 
     members: Mapping[str, Any] = field(default_factory=dict)
     messages_from: int | None = None
+    is_other_line: bool = False
     kept: str | None = None
 
     def __bool__(self) -> bool:
@@ -229,21 +237,21 @@ def plan_update(
     here too, only messages that follow the stored ones are taken; a history that differs is kept and the
     reason given.
 
-    ``others`` gives the other lines of the source, whole, which are stored as well. A shorter line that
-    leaves the stored one is taken when the stored one goes on in one of them: the active branch has become
-    another one, and nothing is deleted.
+    ``others`` gives the other lines of the source, whole, which are stored as well. When the stored messages
+    go on in one of those, the active branch has become another one: then it is taken though it is shorter,
+    since nothing is deleted.
     """
     ours, theirs = stored.messages, found.conversation.messages
     differs = _first_difference(ours, theirs)
-    if len(theirs) < len(ours):
-        is_other = differs is not None and untouched
-        if not is_other or all(_first_difference(line, ours) is not None for line in others()):
-            counts = f"{len(theirs):,} messages, the stored one {len(ours):,}"
-            return Update(kept=f"the source has {counts}; imports delete none")
+    leaves = untouched and differs is not None and differs < len(ours)
+    is_other_line = leaves and any(_first_difference(line, ours) is None for line in others())
+    if len(theirs) < len(ours) and not is_other_line:
+        counts = f"{len(theirs):,} messages, the stored one {len(ours):,}"
+        return Update(kept=f"the source has {counts}; imports delete none")
     if differs is not None and differs < len(ours) and not untouched:
         return Update(kept=f"message {differs} was changed here and in the source; the stored one is kept")
     members = _members(stored, found) if untouched else {}
-    return Update(members, differs)
+    return Update(members, differs, is_other_line)
 
 
 def _first_difference(ours: Sequence[JSON], theirs: Sequence[JSON]) -> int | None:

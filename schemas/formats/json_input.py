@@ -34,6 +34,7 @@ __all__ = [
 _BOM = "\ufeff"
 _BLANK = " \t\r\n"
 _AROUND = _BLANK + _BOM
+_BAD_BYTE = re.compile("[\udc80-\udcff]")
 # A whole text, a bracket, or the quotation mark of a text that does not end.
 _STRUCTURE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}"]', re.DOTALL)
 
@@ -176,7 +177,10 @@ def is_open(text: str) -> bool:
 
 
 class _Text:
-    """A text that grows from chunks; what was read is forgotten."""
+    """A text that grows from chunks; what was read is forgotten.
+
+    Bytes that are no UTF-8 stand in it as halves of surrogate pairs, so that what follows can be read.
+    """
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
@@ -185,6 +189,9 @@ class _Text:
         self.at = 0
         self.line = 1
         self.ended = False
+        self._has_bad = False
+        self.bad: str | None = None
+        """Why the value that was read last is no good, though it reads as JSON."""
 
     def grow(self) -> bool:
         """Take in at least as much again as is left; False at the end of the input."""
@@ -197,16 +204,23 @@ class _Text:
             chunk = next(self._chunks, None)
             if chunk is None:
                 self.ended = True
-                part = self._rest.decode("utf-8", "surrogatepass")
+                part = self._decoded(self._rest)
                 self._rest = b""
             else:
                 data = self._rest + chunk
                 whole = _whole_characters(data)
-                part, self._rest = data[:whole].decode("utf-8", "surrogatepass"), data[whole:]
+                part, self._rest = self._decoded(data[:whole]), data[whole:]
             parts.append(part)
             grown += len(part)
         self.text = "".join(parts)
         return grown > 0
+
+    def _decoded(self, data: bytes) -> str:
+        try:
+            return data.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            self._has_bad = True
+            return data.decode("utf-8", "surrogateescape")
 
     def skip_blank(self) -> str:
         """The next character that is no blank, not taken; empty at the end of the input."""
@@ -235,12 +249,11 @@ class _Text:
                 if _is_hopeless(error, len(self.text)) or not self.grow():
                     raise
                 continue
-            if end < len(self.text):
-                self.at = end
-                return value
             # What ends with the text may be a number that goes on in the next chunk.
-            if not self.grow():
-                self.at = len(self.text)
+            if end < len(self.text) or not self.grow():
+                bad = _BAD_BYTE.search(self.text, self.at, end) if self._has_bad else None
+                self.bad = None if bad is None else f"no UTF-8: byte {ord(bad[0]) - 0xDC00:#04x}"
+                self.at = min(end, len(self.text))
                 return value
             reader.taken()
 
@@ -286,72 +299,65 @@ def _is_hopeless(error: ValueError, size: int) -> bool:
     return not error.msg.startswith("Unterminated string") and error.pos < size - 16
 
 
+def _taken(text: _Text, position: Position, value: JSON, reader: _Reader) -> Found | Refused:
+    notes = reader.taken()
+    return Found(position, value, notes) if text.bad is None else Refused(position, text.bad)
+
+
 def array_items(chunks: Iterable[bytes], path: str = "") -> Iterator[Found | Refused]:
     """The items of one or several arrays, at ``path[index]``; a broken item that is closed stops nothing."""
     text, reader, index = _Text(chunks), _Reader(), 0
-    try:
-        while text.skip_blank() == "[":
+    while text.skip_blank() == "[":
+        text.at += 1
+        if text.skip_blank() == "]":
             text.at += 1
-            if text.skip_blank() == "]":
+            continue
+        while True:
+            position = f"{path}[{index}]"
+            if not text.skip_blank():
+                yield Refused(position, "the input ends before the array does")
+                return
+            try:
+                value = text.value(reader)
+            except ValueError as error:
+                cut = text.ended and is_open(text.text[text.at :])
+                yield Refused(position, _reason(error, text.at, cut=cut))
+                if cut:
+                    return
+                if not text.pass_over():
+                    yield Refused(position, "what follows in the array cannot be told apart")
+                    return
+            else:
+                yield _taken(text, position, value, reader)
+            index += 1
+            mark = text.skip_blank()
+            if mark == ",":
                 text.at += 1
-                continue
-            while True:
-                position = f"{path}[{index}]"
-                if not text.skip_blank():
-                    yield Refused(position, "the input ends before the array does")
-                    return
-                try:
-                    value = text.value(reader)
-                except UnicodeDecodeError:
-                    raise
-                except ValueError as error:
-                    cut = text.ended and is_open(text.text[text.at :])
-                    yield Refused(position, _reason(error, text.at, cut=cut))
-                    if cut:
-                        return
-                    if not text.pass_over():
-                        yield Refused(position, "what follows in the array cannot be told apart")
-                        return
-                else:
-                    yield Found(position, value, reader.taken())
-                index += 1
-                mark = text.skip_blank()
-                if mark == ",":
-                    text.at += 1
-                elif mark == "]":
-                    text.at += 1
-                    break
-                else:
-                    missing = (
-                        "the input ends before the array does"
-                        if not mark
-                        else f"a comma is missing at {mark!a}"
-                    )
-                    yield Refused(f"{path}[{index}]", missing)
-                    return
-        if text.skip_blank():
-            yield Refused(text.line_here(), "after the array there is more that is no array")
-    except UnicodeDecodeError as error:
-        yield Refused(f"{path}[{index}]", f"no UTF-8: byte {error.object[error.start]:#04x}")
+            elif mark == "]":
+                text.at += 1
+                break
+            else:
+                missing = (
+                    "the input ends before the array does" if not mark else f"a comma is missing at {mark!a}"
+                )
+                yield Refused(f"{path}[{index}]", missing)
+                return
+    if text.skip_blank():
+        yield Refused(text.line_here(), "after the array there is more that is no array")
 
 
 def document_values(chunks: Iterable[bytes]) -> Iterator[Found | Refused]:
     """Values over several lines, one after the other; each is at the line where it begins."""
     text, reader = _Text(chunks), _Reader()
-    try:
-        while text.skip_blank():
-            position = text.line_here()
-            try:
-                value = text.value(reader)
-            except UnicodeDecodeError:
-                raise
-            except ValueError as error:
-                cut = text.ended and is_open(text.text[text.at :])
-                yield Refused(position, _reason(error, text.at, cut=cut))
-                return
-            yield Found(position, value, reader.taken())
-    except UnicodeDecodeError as error:
-        yield Refused(text.line_here(), f"no UTF-8: byte {error.object[error.start]:#04x}")
+    while text.skip_blank():
+        position = text.line_here()
+        try:
+            value = text.value(reader)
+        except ValueError as error:
+            cut = text.ended and is_open(text.text[text.at :])
+            yield Refused(position, _reason(error, text.at, cut=cut))
+            return
+        yield _taken(text, position, value, reader)
 
 
 def first_value(text: str) -> JSON:

@@ -77,11 +77,12 @@ async def save(
     *,
     force: bool,
     encode: EncodeFrom | None = None,
+    with_new_ids: bool = False,
 ) -> Saved:
     """Store what changed; the record then holds what is stored.
 
-    Messages that stand where others did have the time, author and dialect of those; with ``encode`` they have
-    what that says.
+    Messages that stand where others did have the id, time, author and dialect of those; with ``encode`` they
+    have what that says, ``with_new_ids`` ids of their own.
 
     Raises:
         InvalidRecordError: it has no baseline, or a queue or a fixed member was changed.
@@ -106,7 +107,7 @@ async def save(
         if not changes:
             adopt(record, await read_record(backend, owner, comment=_CALL))
             return Saved(baseline(record).version, (), rebased)
-        update = _update(backend, base, changes, key, given)
+        update = _update(backend, base, changes, key, given, with_new_ids)
         done = None
         try:
             done = await _send(backend, owner, base, update)
@@ -142,7 +143,12 @@ def _given(changes: Changes, encode: EncodeFrom | None) -> Sequence[NewEntry] | 
 
 
 def _update(
-    backend: AsyncBackend, base: Baseline, changes: Changes, key: Key, given: Sequence[NewEntry] | None
+    backend: AsyncBackend,
+    base: Baseline,
+    changes: Changes,
+    key: Key,
+    given: Sequence[NewEntry] | None,
+    with_new_ids: bool,
 ) -> _Update:
     """The changes as fields of one update; ``given`` are those of the messages, if known."""
     now = backend.now()
@@ -173,7 +179,8 @@ def _update(
     if messages is not None:
         entries = list(encode_entries(messages.items, made=now) if given is None else given)
         replaced = slice(messages.start, messages.stop)
-        places = saving.kept_places(base.snapshot.lists["messages"][replaced], messages.items)
+        stood = () if with_new_ids else base.snapshot.lists["messages"][replaced]
+        places = saving.kept_places(stood, messages.items)
         for number, place in enumerate(places):
             held = None if place is None else base.entries[messages.start + place]
             if held is not None and given is None:

@@ -28,7 +28,7 @@ from convostore.schemas.formats.outgoing import Losses
 from convostore.schemas.formats.writers import EXPORTED, FILE_EACH, WRITERS
 from convostore.schemas.identifiers import check_user
 from convostore.store import faults, parameters
-from convostore.store.archives import ZIP_SIGN, Archive
+from convostore.store.archives import Archive, is_zip
 from convostore.store.asynchronous._attaching import FindBytes
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._documents import take_documents
@@ -42,6 +42,7 @@ from convostore.store.collections import Collections
 from convostore.store.document_files import stream_documents
 from convostore.store.exchanging import ExportReport, ImportReport, note_left_out, until_broken
 from convostore.store.finding import Wanted
+from convostore.store.opening import plain_input
 
 __all__ = ["export_conversations", "export_files", "import_conversations"]
 
@@ -73,8 +74,8 @@ async def import_conversations(
 
     """
     parameters.one_of(branches, _BRANCHES, "branches")
-    stream = ByteInput(_chunks(source))
     report = ImportReport(format, dry_run)
+    stream = plain_input(ByteInput(_chunks(source)), report.note, file=options.file)
 
     def importer(find_bytes: FindBytes | None = None) -> Importer:
         return Importer(
@@ -88,7 +89,7 @@ async def import_conversations(
             on_progress=on_progress,
         )
 
-    if stream.peek(len(ZIP_SIGN)) == ZIP_SIGN:
+    if is_zip(stream.peek(4)):
         with closing(Archive(stream)) as archive, faults.translated("import"):
             async with aclosing(importer(archive.find)) as taking:
                 await _import_archive(archive, taking, report, format, options)
@@ -156,24 +157,44 @@ def _known(format: str, stream: ByteInput, options: ReadOptions) -> Format:
 async def _import_archive(
     archive: Archive, importer: Importer, report: ImportReport, format: str, options: ReadOptions
 ) -> None:
-    """Import each file of conversations; one that cannot be read does not keep the others out."""
+    """Import each file of conversations; one that cannot be read does not keep the others out.
+
+    Of files that only may be some, those of no known format are left to the notes.
+
+    Raises:
+        ImportFormatError: it is the only one, or of those that may be some none is of a known format.
+
+    """
+    read = 0
     for name in archive.conversations:
-        stream = ByteInput(archive.chunks(name))
-        inside = replace(options, file=f"{options.file}/{name}" if options.file else name)
         try:
+            stream = plain_input(ByteInput(archive.chunks(name)), _noting(report, name))
+            inside = replace(options, file=f"{options.file}/{name}" if options.file else name)
             found = _known(format, stream, options)
-            report.format = found.name
             if found.read is None:
                 raise ImportFormatError(f"files of the {found.name} format are not read from a zip file")
+            report.format = found.name
             for item in until_broken(found.read(stream, inside), report):
                 await importer.take(replace(item, position=f"{name}: {item.position}"))
+            read += 1
         except ImportFormatError as error:
-            if len(archive.conversations) == 1:
+            if len(archive.conversations) == 1 and not archive.refused:
                 raise
-            report.error = report.error or f"{name}: {error}"
+            if archive.are_guessed:
+                report.note(f"{name}: {error}")
+            else:
+                report.stop(f"{name}: {error}")
     for name, reason in archive.refused:
         report.add("failed", name, reason)
+    if archive.are_guessed and not read and not archive.refused:
+        raise ImportFormatError(f"none of the {len(archive.conversations):,} JSON files is of a known format")
     await importer.finish()
+    for text in archive.notes():
+        report.note(text)
+
+
+def _noting(report: ImportReport, name: str) -> Callable[[str], object]:
+    return lambda text: report.note(f"{name}: {text}")
 
 
 async def _restore(restorer: Restorer, stream: ByteInput, report: ImportReport) -> None:
@@ -300,5 +321,6 @@ def _only_bytes(chunks: Iterable[Any]) -> Iterable[bytes]:
 
 def _no_bytes(found: Any) -> InvalidRecordError:
     return InvalidRecordError(
-        "source", f"must be bytes, chunks of bytes or a file opened as binary; found {type(found).__name__}"
+        "source",
+        f"must be bytes, chunks of bytes or a file opened as binary; found {type(found).__name__}",
     )

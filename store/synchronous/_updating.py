@@ -60,7 +60,7 @@ def bring_up_to_date(
     def encode(first: int, messages: Sequence[JSON]) -> list[NewEntry]:
         return encode_facts(messages, None if facts is None else facts[first : first + len(messages)])
 
-    saved = _saving.save(backend, stored, owner, force=True, encode=encode)
+    saved = _saving.save(backend, stored, owner, force=True, encode=encode, with_new_ids=plan.is_other_line)
     source = {**item.source.to_json(), "version": Int64(saved.version)}
     update: dict[str, Any] = {"$set": {"source": source, **encode_unknown(item.unknown)}}
     backend.update_many("conversations", {**owner, "version": saved.version}, update, comment=_CALL)

@@ -8,6 +8,7 @@ from typing import Any
 
 from convostore.schemas.json_values import dump_text
 from convostore.store import ALL_USERS, ConversationStore
+from convostore.store.parameters import UserScope
 
 PNG = b"\x89PNG bytes"
 
@@ -98,12 +99,12 @@ def texts_by_source(store: ConversationStore) -> dict[str, list[str]]:
     return found
 
 
-def contents(store: ConversationStore) -> list[str]:
+def contents(store: ConversationStore, user: UserScope = ALL_USERS) -> list[str]:
     """Everything that an import decides of each conversation, as JSON, without the ids it got."""
     found = []
     cursor: str | None = None
     while True:
-        page = store.find(user=ALL_USERS, limit=100, cursor=cursor)
+        page = store.find(user=user, limit=100, cursor=cursor)
         for head in page.items:
             record = store.get(head.id)
             entries = [

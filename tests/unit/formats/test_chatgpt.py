@@ -237,8 +237,9 @@ def test_truncated_array_gives_what_was_whole_and_names_the_rest() -> None:
 
 def test_invalid_utf8_is_named() -> None:
     data = json.dumps([CONVERSATION, CONVERSATION]).encode().replace(b'"gizmo_id"', b'"gizmo\xff\xfe"', 1)
-    items = read(data, "chatgpt")
-    assert items and all(isinstance(item, Refused) and "UTF-8" in item.reason for item in items)
+    bad, good = read(data, "chatgpt")
+    assert isinstance(bad, Refused) and "UTF-8" in bad.reason and "0xff" in bad.reason
+    assert isinstance(good, Imported)
 
 
 def test_conversations_come_while_the_input_is_still_read() -> None:

@@ -96,7 +96,8 @@ def test_anthropic_messages_go_out_as_they_are() -> None:
 
 def test_anthropic_gives_back_what_came_from_anthropic() -> None:
     request = {
-        "id": "r1", "model": "claude-x", "max_tokens": None, "system": [{"type": "text", "text": "Be brief."}],
+        "id": "r1", "model": "claude-x", "max_tokens": None,
+        "system": [{"type": "text", "text": "Be brief."}],
         "tools": [{"name": "look", "input_schema": {}}],
         "messages": [*ANTHROPIC, {"role": "user", "content": [{"type": "hologram", "n": None}]}],
     }  # fmt: skip
