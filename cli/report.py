@@ -10,6 +10,7 @@ from convostore.cli.charts.contents import chart_of, grid_of, ranking_of
 from convostore.cli.charts.drawing import picture
 from convostore.cli.charts.page import Page, Section, inline_svg
 from convostore.cli.charts.shapes import Chart, Grid, Ranking, edges_of, range_text
+from convostore.cli.output import plain
 from convostore.cli.tables import cells, headings, number_columns, remarks_of
 from convostore.store import HeatRow, TopRow, UsageRow, WaitingRow
 
@@ -78,7 +79,8 @@ def _section(
     drawn = "" if shape is None else inline_svg(picture(shape, "svg", salt=name), name, shape.title)
     if not rows:
         return Section(title, drawn, notes=[*notes, *([] if drawn else ["Nothing."])])
-    return Section(title, drawn, headings(rows), cells(rows), number_columns(rows), notes, folded)
+    texts = [[plain(cell) for cell in row] for row in cells(rows)]
+    return Section(title, drawn, headings(rows), texts, number_columns(rows), notes, folded)
 
 
 def _says_something(row: Any) -> bool:

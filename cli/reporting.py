@@ -62,10 +62,11 @@ def report(
         advance("drawing")
         from convostore.cli.charts.page import html_of
         from convostore.cli.files import writing
+        from convostore.cli.output import plain
         from convostore.cli.report import report_page
 
         whose = "all users" if user is None else f"user {user}"
-        about = [whose if label is None else f"{whose}, label {label}"]
+        about = [plain(whose if label is None else f"{whose}, label {label}")]
         page = html_of(report_page(found, about)).encode()
     with writing(out) as write:
         write(page)

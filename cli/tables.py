@@ -113,7 +113,7 @@ def write_rows(path: Path, rows: Sequence[Any], kind: type, zone: str, **named: 
     """Write the rows into a file that ends with .csv, .json, .parquet or .arrow, whole or not at all."""
     suffix = path.suffix.lower()
     if suffix == ".csv":
-        content = csv_text(rows, kind).encode()
+        content = csv_text(rows, kind).encode(errors="backslashreplace")
     elif suffix == ".json":
         content = foreign_json(rows_json(rows, zone=zone, **named)).encode() + b"\n"
     else:

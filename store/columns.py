@@ -23,7 +23,8 @@ def to_arrow(rows: Sequence[Any], *, zone: str = "UTC", kind: type | None = None
 
     Whole numbers are ``uint64`` (a counter goes up to 2^64-1; durations are ms), ``start`` is
     ``timestamp[ms, zone]``, fractions are ``float64``, names ``string``; lists are lists of structs. ``kind``
-    is the class of the rows, needed where there may be none. ``pyarrow.parquet.write_table`` writes it as
+    is the class of the rows, needed where there may be none. Half a character (a lone surrogate, in a reason)
+    is its escape, since UTF-8 has none. ``pyarrow.parquet.write_table`` writes it as
     Parquet, ``.to_pandas()`` makes a data frame.
 
     Raises:
@@ -53,7 +54,16 @@ def to_arrow(rows: Sequence[Any], *, zone: str = "UTC", kind: type | None = None
             for name, hint in _members(wanted)
         ]
     )
-    return pyarrow.Table.from_pylist([asdict(row) for row in rows], schema=schema)
+    return pyarrow.Table.from_pylist([_valid(asdict(row)) for row in rows], schema=schema)
+
+
+def _valid(value: Any) -> Any:
+    """The value with texts that UTF-8 can hold: half a character is written as its escape."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode(errors="backslashreplace").decode()
+    if isinstance(value, dict):
+        return {name: _valid(one) for name, one in value.items()}
+    return [_valid(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _members(kind: Any) -> list[tuple[str, Any]]:

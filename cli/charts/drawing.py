@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any
 
 import matplotlib
@@ -62,7 +62,6 @@ _STYLE = {
     "axes.spines.right": False,
     "text.parse_math": False,
     "svg.fonttype": "none",
-    "path.simplify": True,
 }
 
 
@@ -75,7 +74,7 @@ def picture(shape: Chart | Ranking | Grid, kind: str, *, salt: str = "convostore
     stream = io.BytesIO()
     # A letter that the font lacks is a box in the picture; the table beside it has the name.
     with warnings.catch_warnings(), matplotlib.rc_context({**_STYLE, "svg.hashsalt": salt}):
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font|Matplotlib currently does not")
         metadata = {"Date": None} if kind == "svg" else None
         figure.savefig(stream, format=kind, dpi=120, metadata=metadata)
     return stream.getvalue()
@@ -114,13 +113,13 @@ def _panel(axes: Any, panel: Panel, moments: Sequence[int]) -> None:
     if highs:
         axes.stairs(_drawable(highs), edges, fill=True, color=_COLOURS[0], alpha=0.25, linewidth=0)
     bottom = nothing
-    for place, (colour, one) in enumerate(zip(_COLOURS, panel.series, strict=False)):
+    for place, (colour, one) in enumerate(zip(cycle(_COLOURS), panel.series, strict=False)):
         highest = max([highest, *_known(one.values, bottom)])
         if filled:
             _fill(axes, one, bottom, edges, colour)
         else:
             highest = max([highest, *_known(one.highs, nothing)])
-            _steps(axes, one, edges, colour, 2.2 - 0.5 * place)
+            _steps(axes, one, edges, colour, max(0.7, 2.2 - 0.5 * place))
         if panel.stacked:
             bottom = [low + (value or 0) for low, value in zip(bottom, one.values, strict=True)]
     title = panel.title
@@ -197,7 +196,6 @@ def _drawable(values: Sequence[float | None]) -> list[float]:
 def _value_axis(axes: Any, highest: float, unit: Unit) -> None:
     step = step_between(highest, unit, 5)
     marks = [step * place for place in range(int(highest / step) + 2)]
-    axes.set_ylim(0, max(highest * 1.06, step))
     axes.set_yticks(marks, [short(mark, unit) for mark in marks])
     axes.set_ylim(0, max(highest * 1.06, step))
 

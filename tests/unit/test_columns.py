@@ -78,6 +78,11 @@ def test_the_greatest_counter_and_what_is_not_known_are_kept() -> None:
     assert read.column("reasons").to_pylist() == [[asdict(one) for one in reasons]]
 
 
+def test_half_a_character_is_written_as_its_escape() -> None:
+    read = through_parquet(to_arrow([FailuresRow(0, "x", 1, 1, (ReasonCount("é\ud83d", 1),))]))
+    assert read.column("reasons").to_pylist() == [[{"reason": "é\\ud83d", "failures": 1}]]
+
+
 def test_no_rows_are_a_table_of_their_kind() -> None:
     table = to_arrow([], kind=UsageRow, zone="Asia/Kolkata")
     assert table.num_rows == 0

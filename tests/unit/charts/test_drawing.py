@@ -112,3 +112,18 @@ def test_files_are_of_their_kind_and_the_same_each_time() -> None:
     assert ElementTree.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
     assert b"active users" in svg
     assert picture(chart, "svg") == svg
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_names_in_any_script_and_of_any_sort_can_be_drawn(kind: str) -> None:
+    names = [
+        "\u65e5\u672c\u8a9e",
+        "\u0939\u093f\u0928\u094d\u0926\u0940",
+        "\U0001f469\u200d\U0001f467",
+        "\ud800",
+        "\x00\x1b[31m",
+        "$\\frac$",
+        "_x",
+        "a\nb",
+    ]
+    assert picture(ranking_of(top_rows([*names]), "tokens", "Users"), kind)  # warnings are errors here

@@ -50,7 +50,7 @@ def html(rows: list[UsageRow]) -> str:
         currency="EUR",
         usage=rows,
         series={"Failures": made_rows(FailuresRow, 14, "day", "America/New_York", "2026-03-01")},
-        tops={"Users": top_rows(["alice", ATTACK, None]), "Models": []},
+        tops={"Users": top_rows(["alice", ATTACK, None, "\ud800\x1b[31m"]), "Models": []},
         heat=heat_rows(),
         waiting=[WaitingRow("submitted", 3, 2, 400, 5_000, 60_000, 7_200_000)],
     )
@@ -89,6 +89,7 @@ def test_the_page_loads_nothing_and_runs_nothing(html: str) -> None:
 def test_texts_of_users_are_no_markup(html: str) -> None:
     assert "<script" not in html
     assert "&lt;script src=" in html and "{{ 7*7 }}" in html
+    assert "\\ud800\\x1b[31m" in html and html.encode()
 
 
 def test_ids_are_unique_and_every_reference_has_one(html: str) -> None:
