@@ -62,10 +62,9 @@ def first_answer(turns: Iterable[Turn]) -> int | None:
 
 def measured(first: Sequence[Turn], last: Sequence[Turn]) -> Measures:
     """The measures of a conversation of which these turns are the beginning and the end."""
-    times = [turn.made for turn in first if turn.made is not None][:1]
-    times += [turn.made for turn in last if turn.made is not None][-1:]
-    many = sum(turn.made is not None for turn in first) > 1 or first is not last
-    lasted = max(times[1] - times[0], 0) if len(times) == 2 and many else None
+    begun = [turn.made for turn in first if turn.made is not None]
+    ended = [turn.made for turn in last if turn.made is not None]
+    lasted = max(ended[-1] - begun[0], 0) if ended and len(begun) > 1 else None
     return Measures(lasted, first_answer(first))
 
 

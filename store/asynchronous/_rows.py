@@ -43,16 +43,16 @@ async def _sealed(backend: AsyncBackend, head: Head, *, comment: str) -> list[di
 
 async def _measures(backend: AsyncBackend, head: Head, *, comment: str) -> Measures:
     last = await _turns(backend, head, head.get("messages", ()), comment=comment)
-    first: Sequence[Turn] = last
-    if head["segments"]:
-        first = []
-        for item in head["segments"]:
-            query = {"user": head["user"], "c": head["_id"], "_id": item["i"]}
-            held = await backend.find_one("segments", query, _SEGMENT, comment=comment)
-            entries = () if held is None else held["e"]  # replaced meanwhile: the change has marked it again
-            first = [*first, *await _turns(backend, head, entries, comment=comment)]
-            if measuring.first_answer(first) is not None:
-                break
+    first: list[Turn] = []
+    for item in head["segments"]:
+        query = {"user": head["user"], "c": head["_id"], "_id": item["i"]}
+        held = await backend.find_one("segments", query, _SEGMENT, comment=comment)
+        entries = () if held is None else held["e"]  # replaced meanwhile: the change has marked it again
+        first += await _turns(backend, head, entries, comment=comment)
+        if measuring.first_answer(first) is not None:
+            break
+    else:
+        first += last
     return measuring.measured(first, last)
 
 

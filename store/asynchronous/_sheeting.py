@@ -24,7 +24,7 @@ __all__ = ["Runner", "delete_slowly", "is_noted", "note_stale", "runner", "write
 
 _CALL = "rollup"
 _NAME = {"_id": "rollup"}
-_LEASE_MS = 60_000
+_LEASE_MS = 15_000
 _HOURS = 200
 _DELETED = 20_000
 

@@ -44,16 +44,16 @@ def _sealed(backend: Backend, head: Head, *, comment: str) -> list[dict[str, Any
 
 def _measures(backend: Backend, head: Head, *, comment: str) -> Measures:
     last = _turns(backend, head, head.get("messages", ()), comment=comment)
-    first: Sequence[Turn] = last
-    if head["segments"]:
-        first = []
-        for item in head["segments"]:
-            query = {"user": head["user"], "c": head["_id"], "_id": item["i"]}
-            held = backend.find_one("segments", query, _SEGMENT, comment=comment)
-            entries = () if held is None else held["e"]  # replaced meanwhile: the change has marked it again
-            first = [*first, *_turns(backend, head, entries, comment=comment)]
-            if measuring.first_answer(first) is not None:
-                break
+    first: list[Turn] = []
+    for item in head["segments"]:
+        query = {"user": head["user"], "c": head["_id"], "_id": item["i"]}
+        held = backend.find_one("segments", query, _SEGMENT, comment=comment)
+        entries = () if held is None else held["e"]  # replaced meanwhile: the change has marked it again
+        first += _turns(backend, head, entries, comment=comment)
+        if measuring.first_answer(first) is not None:
+            break
+    else:
+        first += last
     return measuring.measured(first, last)
 
 

@@ -58,6 +58,10 @@ CALLS: dict[str, Callable[[ConversationStore, int], Callable[[], object]]] = {
     "undo": lambda store, id: lambda: store.undo(id),
     "fork": lambda store, id: lambda: store.fork(id),
     "rewrite": lambda store, id: lambda: store.rewrite(id, without_secret),
+    "roll up": lambda store, id: store.analytics.advance,
+    "rebuild": lambda store, id: store.analytics.rebuild,
+    "delete": lambda store, id: lambda: store.delete(id),
+    "delete and drop": lambda store, id: lambda: store.delete(id, figures="drop"),
 }
 
 
