@@ -1,4 +1,8 @@
-"""The messages of OpenAI's chat completions: ``content`` as text, ``tool_calls``, role ``tool``. Pure."""
+"""The messages of OpenAI's chat completions: ``content`` as text, ``tool_calls``, role ``tool``. Pure.
+
+Data sets for training in this form may hold texts, thoughts and calls as parts of the content with a
+``value`` (``{"type": "tool_call", "value": "{...}"}``); those are read as well.
+"""
 
 from __future__ import annotations
 
@@ -61,6 +65,7 @@ def _texts(message: Mapping[str, Any]) -> list[str]:
     found: list[Any] = [content]
     if isinstance(content, list):
         found = [part.get("text", part.get("refusal")) for part in content if isinstance(part, dict)]
+        found += _valued(message, "text")
     found.append(message.get("refusal"))
     return [text for text in found if isinstance(text, str)]
 
@@ -69,11 +74,32 @@ def _calls(message: Mapping[str, Any]) -> list[Call]:
     calls = message.get("tool_calls")
     listed = enumerate(calls if isinstance(calls, list) else [])
     found = [_call(call, index) for index, call in listed if isinstance(call, dict)]
+    found += _calls_in_content(message)
     # Its form before there were tools: one call, without an id.
     only = message.get("function_call")
     if isinstance(only, dict):
         found.append(Call(None, _text(only.get("name")) or "", _arguments(only.get("arguments")), 0))
     return found
+
+
+def _valued(message: Mapping[str, Any], kind: str) -> list[Any]:
+    """The values of the parts of that kind that have one."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    return [
+        part["value"]
+        for part in parts
+        if isinstance(part, dict) and part.get("type") == kind and "value" in part
+    ]
+
+
+def _calls_in_content(message: Mapping[str, Any]) -> list[Call]:
+    calls = map(_arguments, _valued(message, "tool_call"))
+    return [
+        Call(None, call["name"], _arguments(call.get("arguments")), index)
+        for index, call in enumerate(calls)
+        if isinstance(call, dict) and isinstance(call.get("name"), str)
+    ]
 
 
 def _call(call: Mapping[str, Any], index: int) -> Call:
@@ -114,7 +140,8 @@ def _message(message: Mapping[str, Any]) -> Message | None:
 
 def _thoughts(message: Mapping[str, Any]) -> list[str]:
     found = (message.get(name) for name in ("reasoning_content", "reasoning"))
-    return [text for text in found if isinstance(text, str) and text][:1]
+    told = [text for text in found if isinstance(text, str) and text][:1]
+    return told + [text for text in _valued(message, "reasoning") if isinstance(text, str)]
 
 
 def _content(message: Mapping[str, Any]) -> list[Part]:
@@ -124,7 +151,7 @@ def _content(message: Mapping[str, Any]) -> list[Part]:
         return [ToolOutputPart(name=result.name or "", output=result.output, call_id=result.call_id)]
     parts: list[Part] = []
     if isinstance(content, list):
-        parts = [_part(part) for part in content]
+        parts = [_part(part) for part in content if not _is_told_apart(part)]
     elif content not in (None, ""):
         parts = [TextPart(text=content) if isinstance(content, str) else AnyPart(value=content)]
     if isinstance(refusal, str) and refusal:
@@ -132,9 +159,18 @@ def _content(message: Mapping[str, Any]) -> list[Part]:
     return parts
 
 
+def _is_told_apart(part: JSON) -> bool:
+    """Whether it is a thought or a call that is read as such."""
+    if not isinstance(part, dict) or part.get("type") not in ("reasoning", "tool_call"):
+        return False
+    if part["type"] == "tool_call":
+        return bool(_calls_in_content({"content": [part]}))
+    return isinstance(part.get("value"), str)
+
+
 def _part(part: JSON) -> Part:
     kind = part.get("type") if isinstance(part, dict) else None
-    held = part.get(kind) if isinstance(kind, str) else None
+    held = part.get(kind, part.get("value") if kind == "text" else None) if isinstance(kind, str) else None
     if kind in ("text", "refusal") and isinstance(held, str):
         return TextPart(text=held)
     if kind == "image_url" and isinstance(held, dict) and isinstance(held.get("url"), str):

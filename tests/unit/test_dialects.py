@@ -133,6 +133,25 @@ def test_openai_results_and_older_calls_are_viewed() -> None:
     assert view({"role": "function", "name": "f", "content": "4"}).results == (Result(None, "f", "4"),)
 
 
+def test_parts_with_a_value_of_training_data_are_read_when_the_dialect_is_given() -> None:
+    call = {"type": "tool_call", "value": '{"name": "add", "arguments": {"a": 2}}'}
+    odd = {"type": "tool_call", "value": "add 2"}
+    content = [{"type": "reasoning", "value": "hm"}, {"type": "text", "value": "wait"}, call, odd]
+    message = {"role": "assistant", "content": content}
+    assert dialect_of(message) is None
+    seen = view(message, "openai")
+    assert (seen.texts, seen.calls) == (("wait",), (Call(None, "add", {"a": 2}, 0),))
+    assert message_of(message, "openai") == Message(
+        role="assistant",
+        content=[
+            ReasoningPart(text="hm"),
+            TextPart(text="wait"),
+            AnyPart(value=odd),
+            ToolCallPart(name="add", args={"a": 2}),
+        ],
+    )
+
+
 def test_given_dialect_counts_more_than_the_shape() -> None:
     message = {"role": "user", "content": "hi"}
     assert view(message, "anda").dialect == "anda"
