@@ -24,47 +24,6 @@ from support.branched_exports import (
 )
 from support.killed_clients import killed_at
 from support.servers import Server
-from support.shared import shared
-
-SAMPLES = (
-    "chat-ui/legacy-flat.json",
-    "chatgpt/librechat-2024-browser-tool.json",
-    "chatgpt/librechat-citations-orphan.json",
-    "chatgpt/mitkury-branch-no-root.json",
-    "chatgpt/polylogue-native-2026.json",
-    "chatgpt/spec-thoughts-recap.json",
-    "claude-ai/polylogue-schema-synthetic.json",
-    "claude-ai/redacted-85-conversations.json",
-    "claude-ai/single-object-2024.json",
-    "claude-code/d-kimuson-real.jsonl",
-    "claude-code/fork-two-sessions.jsonl",
-    "claude-code/lone-sidechain-root.jsonl",
-    "claude-code/polylogue-acompact.jsonl",
-    "claude-code/real-short-session-2026.jsonl",
-    "claude-code/representative.jsonl",
-    "claude-code/sidechain-2025.jsonl",
-    "claude-code/simonw-web-session.json",
-    "claude-code/teammates-2026.jsonl",
-    "librechat/linear-2024-05.json",
-    "librechat/tree-recursive-2024-04.json",
-    "openai-responses/codex-interleaved.jsonl",
-    "openwebui/daphnee-deletion-tree.json",
-    "openwebui/expected-claude-output.json",
-    "openwebui/librechat-output-items.json",
-)
-# Lines of one reply, which share a message id, are one message here: active ones, and all.
-MERGED = {
-    "claude-code/d-kimuson-real.jsonl": (21, 21),
-    "claude-code/real-short-session-2026.jsonl": (15, 21),
-    "claude-code/sidechain-2025.jsonl": (1, 6),
-}
-BRANCHES = {
-    "chatgpt/mitkury-branch-no-root.json": 1,
-    "chatgpt/polylogue-native-2026.json": 1,
-    "claude-code/real-short-session-2026.jsonl": 1,
-    "claude-code/sidechain-2025.jsonl": 2,
-    "openwebui/daphnee-deletion-tree.json": 3,
-}
 
 
 @pytest.fixture
@@ -87,34 +46,6 @@ def assert_adds_up(report: ImportReport) -> None:
 def assert_sound(store: ConversationStore) -> None:
     found = store.check(user=ALL_USERS)
     assert found, found.findings
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize("name", SAMPLES)
-def test_sample_gives_the_conversations_branches_and_messages_expected(
-    store: ConversationStore, name: str
-) -> None:
-    expected = json.loads(shared("data/exports/expected.json").read_text("utf-8"))[name]["expected"]
-    active, total = MERGED.get(name, (expected["active"], expected["total"]))
-    source = shared(f"data/exports/{name}").read_bytes()
-
-    report = store.import_conversations(source, user="alice")
-
-    assert_adds_up(report)
-    assert report.read - report.branches == report.imported - report.branches == expected["conversations"]
-    assert report.branches == BRANCHES.get(name, 0)
-    assert report.messages == total
-    heads = store.find(user="alice", limit=100).items
-    counts = {head.source.id: head.message_count for head in heads if head.source}
-    main = [id for id in counts if not any(id.startswith(f"{other}/") for other in counts)]
-    assert sum(counts[id] for id in main) == active
-    assert_sound(store)
-    before = contents(store)
-
-    again = store.import_conversations(source, user="alice")
-
-    assert (again.unchanged, again.read, again.branches) == (report.read, report.read, report.branches)
-    assert contents(store) == before
 
 
 def test_each_branch_is_a_fork_of_what_it_leaves(store: ConversationStore) -> None:
