@@ -134,7 +134,7 @@ def _panel(axes: Any, panel: Panel, moments: Sequence[int]) -> None:
     axes.grid(axis="y", color="#dddddd", linewidth=0.7)
     axes.set_axisbelow(True)
     axes.set_title(title, loc="left", fontsize=10)
-    if len(panel.series) > 1:
+    if len(panel.series) > 1 or panel.series[0].name not in panel.title:
         _legend(axes, panel)
     known = [value for one in panel.series for value in one.values if value is not None]
     if not any(known):

@@ -94,7 +94,8 @@ def _rows_of(panel: Panel) -> list[tuple[Series, str, int]]:
         names = " + ".join(one.name for one in panel.series)
         return [(panel.total(), f"{panel.title} ({names})", _HEIGHT)]
     if len(panel.series) == 1:
-        return [(panel.series[0], panel.title, _HEIGHT)]
+        (one,) = panel.series
+        return [(one, panel.title if one.name in panel.title else f"{panel.title}: {one.name}", _HEIGHT)]
     return [
         (one, one.name if one.name in panel.title else f"{panel.title}: {one.name}", _LOW_HEIGHT)
         for one in panel.series

@@ -10,7 +10,8 @@ import pytest
 from convostore.cli.charts.contents import chart_of, grid_of, ranking_of
 from convostore.cli.charts.drawing import figure_of, picture
 from convostore.cli.charts.shapes import Chart
-from convostore.store import DurationsRow, QueuesRow, UsageRow, UsersRow
+from convostore.cli.charts.terminal import text_of
+from convostore.store import DurationsRow, FailuresRow, QueuesRow, ReasonCount, UsageRow, UsersRow
 from support.figure_rows import heat_rows, made_rows, top_rows
 
 DAY = 86_400_000
@@ -87,6 +88,13 @@ def test_what_is_not_known_is_left_out_and_far_apart_durations_have_powers() -> 
     waited, waits = figure_of(chart_of([QueuesRow(0, "1970-01-01", 0)], "day", "UTC")).axes
     assert [text.get_text() for text in waited.texts] == ["nothing known"]
     assert [text.get_text() for text in waits.texts] == ["0 throughout"]
+
+
+def test_a_single_reason_is_named() -> None:
+    rows = [FailuresRow(0, "1970-01-01", 2, 2, (ReasonCount("no credit", 2),))]
+    (axes,) = figure_of(chart_of(rows, "day", "UTC")).axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["no credit"]
+    assert "no credit" in text_of(chart_of(rows, "day", "UTC"), 60).plain
 
 
 def test_rankings_and_heat_maps_draw_their_rows() -> None:
