@@ -295,8 +295,8 @@ def export(
         str,
         typer.Option(
             "--format",
-            help="One file: convostore, anda, openai, anthropic, sharegpt. A file for each conversation: "
-            "markdown, html, librechat. A folder for each: rig-session.",
+            help="One file: convostore, anda, openai, anthropic, sharegpt, parquet (extra: analytics). "
+            "A file for each conversation: markdown, html, librechat. A folder for each: rig-session.",
         ),
     ] = "convostore",
     anda_version: Annotated[int, typer.Option(help="Anda: the schema version to write.", min=1, max=4)] = 4,

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeVar
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.errors import ImportFormatError, InvalidRecordError, SchemaVersionError
 from convostore.schemas.formats import Facts, Imported, ImportedDelta, Position
-from convostore.schemas.formats.writers import WRITERS
+from convostore.schemas.formats.writers import PARQUET, ROWS_LEAVE_OUT, WRITERS
 from convostore.schemas.json_values import JSON, same_json
 from convostore.store.runs import NewEntry, encode_entries
 
@@ -201,7 +201,7 @@ class ExportReport:
 
 def note_left_out(report: ExportReport) -> None:
     """Note what the format takes along of no conversation."""
-    left_out = WRITERS[report.format].leaves_out
+    left_out = ROWS_LEAVE_OUT if report.format == PARQUET else WRITERS[report.format].leaves_out
     if left_out is not None and report.conversations:
         report.note(left_out)
 

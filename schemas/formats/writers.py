@@ -1,7 +1,7 @@
 """The formats that conversations go out in as text, one table of them. Pure.
 
-Convostore's own format (``canonical``) and Anda's records are written by other means, saved sessions of rig
-by ``store.saved_sessions``; :data:`EXPORTED` names all but those.
+Convostore's own format (``canonical``), Anda's records and Parquet (``message_rows``) are written by other
+means, saved sessions of rig by ``store.saved_sessions``; :data:`EXPORTED` names all but those sessions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from convostore.schemas.formats.outgoing import Losses, Outgoing, dialect_in, ow
 from convostore.schemas.json_values import JSON
 from convostore.schemas.translation import openai_messages
 
-__all__ = ["EXPORTED", "FILE_EACH", "WRITERS", "Writer", "file_name"]
+__all__ = ["EXPORTED", "FILE_EACH", "PARQUET", "ROWS_LEAVE_OUT", "WRITERS", "Writer", "file_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,10 @@ WRITERS: dict[str, Writer] = {
 FILE_EACH = frozenset(writer.name for writer in WRITERS.values() if writer.is_file_each)
 """The formats of a file for each conversation."""
 
-EXPORTED = ("convostore", "anda", *WRITERS)
+PARQUET = "parquet"
+ROWS_LEAVE_OUT = "extra, usage, files and lists of the record have no column; history is left out"
+
+EXPORTED = ("convostore", "anda", *WRITERS, PARQUET)
 """The formats of ``export_conversations`` and ``export_files``."""
 
 _LONGEST_NAME = 60

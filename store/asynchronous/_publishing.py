@@ -8,13 +8,15 @@ from typing import Any
 
 from convostore.schemas.formats import librechat_writer
 from convostore.schemas.formats.librechat_writer import Tree
+from convostore.schemas.formats.message_rows import rows
 from convostore.schemas.formats.outgoing import Losses
 from convostore.schemas.formats.writers import Writer, file_name
 from convostore.store.asynchronous._exporting import Exporter
 from convostore.store.finding import Wanted
 from convostore.store.forests import trees_of
+from convostore.store.message_tables import MessageTable
 
-__all__ = ["Create", "publish", "publish_files", "publish_trees"]
+__all__ = ["Create", "publish", "publish_files", "publish_rows", "publish_trees"]
 
 Create = Callable[[str], AbstractContextManager[Callable[[bytes], Any]]]
 """Opens a file of a name and gives what writes to it; leaving it normally says that it is whole."""
@@ -31,6 +33,14 @@ async def publish(exporter: Exporter, writer: Writer, wanted: Wanted, losses: Lo
         first = False
         _put(exporter.out, writer.write(given, losses))
     _put(exporter.out, [before + after if first else after])
+
+
+async def publish_rows(exporter: Exporter, wanted: Wanted, losses: Losses) -> None:
+    """Write the messages of all of them as the rows of one Parquet file."""
+    with MessageTable(exporter.out) as table:
+        async for given in exporter.outgoing(wanted):
+            for row in rows(given, losses):
+                table.add(row)
 
 
 async def publish_files(

@@ -25,7 +25,7 @@ from convostore.schemas.formats.canonical_reader import read_canonical
 from convostore.schemas.formats.documents import begins_loose, extended
 from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.formats.outgoing import Losses
-from convostore.schemas.formats.writers import EXPORTED, FILE_EACH, WRITERS
+from convostore.schemas.formats.writers import EXPORTED, FILE_EACH, PARQUET, WRITERS
 from convostore.schemas.identifiers import check_user
 from convostore.store import faults, parameters
 from convostore.store.archives import Archive, is_zip
@@ -34,7 +34,7 @@ from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._documents import take_documents
 from convostore.store.asynchronous._exporting import Exporter
 from convostore.store.asynchronous._importing import Importer
-from convostore.store.asynchronous._publishing import publish, publish_files, publish_trees
+from convostore.store.asynchronous._publishing import publish, publish_files, publish_rows, publish_trees
 from convostore.store.asynchronous._restoring import Restorer
 from convostore.store.asynchronous._session_exchange import import_session
 from convostore.store.asynchronous.sessions.bundles import AsyncBundledSession
@@ -253,7 +253,11 @@ async def export_conversations(
         elif format == "anda":
             await exporter.write_anda(wanted, version, strict=strict)
         else:
-            await publish(exporter, WRITERS[format], wanted, Losses(format, report.note, strict=strict))
+            losses = Losses(format, report.note, strict=strict)
+            if format == PARQUET:
+                await publish_rows(exporter, wanted, losses)
+            else:
+                await publish(exporter, WRITERS[format], wanted, losses)
             note_left_out(report)
     return report
 

@@ -26,7 +26,7 @@ from convostore.schemas.formats.canonical_reader import read_canonical
 from convostore.schemas.formats.documents import begins_loose, extended
 from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.formats.outgoing import Losses
-from convostore.schemas.formats.writers import EXPORTED, FILE_EACH, WRITERS
+from convostore.schemas.formats.writers import EXPORTED, FILE_EACH, PARQUET, WRITERS
 from convostore.schemas.identifiers import check_user
 from convostore.store import faults, parameters
 from convostore.store.archives import Archive, is_zip
@@ -40,7 +40,7 @@ from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._documents import take_documents
 from convostore.store.synchronous._exporting import Exporter
 from convostore.store.synchronous._importing import Importer
-from convostore.store.synchronous._publishing import publish, publish_files, publish_trees
+from convostore.store.synchronous._publishing import publish, publish_files, publish_rows, publish_trees
 from convostore.store.synchronous._restoring import Restorer
 from convostore.store.synchronous._session_exchange import import_session
 from convostore.store.synchronous.sessions.bundles import BundledSession
@@ -254,7 +254,11 @@ def export_conversations(
         elif format == "anda":
             exporter.write_anda(wanted, version, strict=strict)
         else:
-            publish(exporter, WRITERS[format], wanted, Losses(format, report.note, strict=strict))
+            losses = Losses(format, report.note, strict=strict)
+            if format == PARQUET:
+                publish_rows(exporter, wanted, losses)
+            else:
+                publish(exporter, WRITERS[format], wanted, losses)
             note_left_out(report)
     return report
 

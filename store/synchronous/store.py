@@ -309,13 +309,14 @@ class ConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
 
         ``format`` is ``convostore`` (everything; the same data give the same bytes), ``anda`` (records as the
         writer of schema ``version`` has them), ``openai`` (chat JSON Lines), ``anthropic`` (messages, JSON
-        Lines) or ``sharegpt`` (an array). What a format cannot say is in the report; ``strict`` makes it an
-        error. Memory does not grow with what is exported.
+        Lines), ``sharegpt`` (an array) or ``parquet`` (a row a message; extra ``analytics``). What a format
+        cannot say is in the report; ``strict`` makes it an error. Memory does not grow with what is exported.
 
         Raises:
             QueryError: a condition makes no sense, there is no such format, or it is one of
                 :meth:`export_files`.
             SchemaVersionError: with ``strict``, a record holds what its format or version cannot say.
+            UnavailableError: the format needs an extra that is not installed.
 
         """
         wanted = conversations_wanted(user, thread, status, label, since, until)

@@ -1,12 +1,17 @@
-"""Import or export a file in a process of its own and print what it took: ``URI import|export FILE``."""
+"""Import or export a file in a process of its own and print what it took.
+
+Called with ``URI import FILE`` or ``URI export FILE FORMAT``; formats of many files all write into that one.
+"""
 
 from __future__ import annotations
 
 import json
 import resource
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
+from convostore.schemas.formats.writers import FILE_EACH
 from convostore.store import ConversationStore
 
 KIB = 1024
@@ -22,7 +27,7 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
 
 
-def main(uri: str, step: str, file: Path) -> None:
+def main(uri: str, step: str, file: Path, format: str) -> None:
     with ConversationStore.connect(uri) as store:
         store.setup()
         before = peak()
@@ -33,9 +38,15 @@ def main(uri: str, step: str, file: Path) -> None:
             count = imported.messages
         else:
             with file.open("wb") as target:
-                count = store.export_conversations(target.write, user="bench").messages
+                if format in FILE_EACH:
+                    report = store.export_files(
+                        lambda name: nullcontext(target.write), user="bench", format=format
+                    )
+                else:
+                    report = store.export_conversations(target.write, user="bench", format=format)
+                count = report.messages
     print(json.dumps({"before": before, "peak": peak(), "messages": count}))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), (sys.argv[4:] or ["convostore"])[0])

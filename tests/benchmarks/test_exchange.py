@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from convostore.schemas.conversations import Conversation
+from convostore.schemas.formats.writers import EXPORTED
 from convostore.store import ConversationStore
 from support.measuring import Figure, Figures, interleaved, message
 from support.scale import scaled
@@ -81,6 +82,42 @@ def test_export(replica_bench: Bench, figures: Figures) -> None:
                 detail=f"{sum(map(len, pieces)) / seconds / 2**20:.1f} MiB/s",
             )
         )
+
+
+@pytest.mark.parametrize("shape", ["many conversations", "one conversation"])
+def test_memory_of_every_format(
+    replica_bench: Bench,
+    replica_set: Server,
+    database_name: str,
+    tmp_path: Path,
+    shape: str,
+    figures: Figures,
+) -> None:
+    """Resident memory of an export at its highest, each format in a process of its own."""
+    count = scaled(400_000, at_least=4000)
+    if shape == "one conversation":
+        append_all(replica_bench.store, count)
+    else:
+        replica_bench.store.import_conversations(lines(count // MESSAGES), user="bench")
+    program = Path(__file__).with_name("exchange_in_a_process.py")
+    for format in EXPORTED[1:]:
+        file = tmp_path / format
+        command = [sys.executable, str(program), replica_set.uri(database_name), "export", str(file), format]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        said = json.loads(done.stdout)
+        assert said["messages"] == count
+        figures.add(
+            Figure(
+                f"memory: export as {format}, {shape}, {count:,} messages",
+                replica_bench.on,
+                said["peak"] / 2**20,
+                "MiB",
+                at_most=200,
+                detail=f"{file.stat().st_size / 2**20:.0f} MiB file, {said['before'] / 2**20:.0f} MiB before",
+            )
+        )
+        file.unlink()
 
 
 def write_lines(file: Path, count: int) -> None:
