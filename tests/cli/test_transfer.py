@@ -233,3 +233,17 @@ def test_work_over_a_second_shows_progress_on_a_terminal(convostore: Command, tm
     out, _ = running.communicate(timeout=60)
     os.close(ours)
     assert (running.returncode, out) == (0, b"read 1 conversations with 1 messages; 1 imported\n")
+
+
+def test_formats_of_a_file_for_each_conversation_go_into_a_folder_and_come_back(convostore: Command) -> None:
+    convostore.fine("import", "-", "--user", "alice", stdin=chat("a", HI, HELLO) + chat("b", HI))
+    nowhere = convostore("export", "--format", "markdown")
+    assert nowhere.code == 2 and "say where with --out" in nowhere.err
+    told = convostore.fine("export", "--format", "markdown", "--out", "out/md", "--json").json
+    assert (told["file"], told["conversations"], told["messages"]) == ("out/md", 2, 3)
+    names = sorted(path.name for path in (convostore.folder / "out" / "md").iterdir())
+    assert names == ["1.md", "2.md"]
+    back = convostore.fine("import", *(f"out/md/{name}" for name in names), "--user", "bob")
+    assert back.lines[0] == ("read 2 conversations with 3 messages; 2 imported, 2 renumbered")
+    (convostore.folder / "file").write_text("x")
+    assert convostore("export", "--format", "html", "--out", "file").code == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.errors import QueryError, SchemaVersionError
@@ -187,3 +189,29 @@ def test_librechat_forks_of_what_is_not_wanted_are_files_of_their_own(
 
 def said(text: str) -> dict[str, Any]:
     return {"role": "user", "content": text}
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_formats_of_one_file_hold_all_conversations(store: ConversationStore, count: int) -> None:
+    for number in range(count):
+        store.create(Conversation(user="alice", messages=[said(f"m{number}"), *ANTHROPIC]))
+    found: dict[str, list[Any]] = {}
+    for format in ("anthropic", "sharegpt", "openai", "parquet"):
+        pieces: list[bytes] = []
+        report = store.export_conversations(pieces.append, user=ALL_USERS, format=format)
+        data = b"".join(pieces)
+        assert (report.conversations, report.bytes) == (count, len(data))
+        if format == "parquet":
+            found[format] = parquet.read_table(io.BytesIO(data)).to_pylist()
+        else:
+            text = data.decode("ascii")
+            found[format] = (
+                json.loads(text) if format == "sharegpt" else list(map(json.loads, text.splitlines()))
+            )
+    assert [value["messages"][0]["content"] for value in found["anthropic"]] == [
+        f"m{n}" for n in range(count)
+    ]
+    assert [value["conversations"][0]["value"] for value in found["sharegpt"]] == [
+        f"m{n}" for n in range(count)
+    ]
+    assert len(found["openai"]) == count and len(found["parquet"]) == count * (1 + len(ANTHROPIC))
