@@ -9,17 +9,22 @@ import multiprocessing
 import os
 import resource
 import signal
+import threading
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 from pymongo import MongoClient, monitoring
 
 from convostore.schemas import Conversation
 from convostore.store import ConversationStore
 from convostore.store.layout import Bounds
+from convostore.store.synchronous import _importing
 from support.command_log import HOUSEKEEPING
 
 Work = Callable[..., None]
+NOW = 1_796_000_000_000
+"""The time of imports that must not differ in it."""
 
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(["convostore.store"])
@@ -52,10 +57,19 @@ def killed_at(
     False when it lived to the end of its work.
     """
     process = _processes.Process(target=_die, args=(place, work, uri, database, bounds, arguments))
+    return _is_killed(process)
+
+
+def ended_itself(work: Work, uri: str, database: str, *arguments: Any) -> bool:
+    """Do the work, which kills its process, in one of its own; False when it lived to the end."""
+    return _is_killed(_processes.Process(target=_run, args=(work, uri, database, arguments)))
+
+
+def _is_killed(process: Any) -> bool:
     process.start()
     process.join(60)
     assert process.exitcode in (0, -signal.SIGKILL), f"the client ended with {process.exitcode}"
-    return process.exitcode != 0
+    return bool(process.exitcode)
 
 
 def in_processes(count: int, work: Work, uri: str, database: str, *arguments: Any) -> None:
@@ -93,12 +107,16 @@ def _measure(sender: Any, work: Work, uri: str, database: str, arguments: Any) -
 
 def _die(place: int, work: Work, uri: str, database: str, bounds: Bounds | None, arguments: Any) -> None:
     with MongoClient[dict[str, Any]](uri, event_listeners=[_Executioner(place)]) as client:
-        work(ConversationStore(client[database], bounds=bounds), *arguments)
+        work(ConversationStore(client[database], bounds=bounds, clock=_clock_of(work)), *arguments)
 
 
 def _run(work: Work, uri: str, database: str, arguments: Any) -> None:
     with MongoClient[dict[str, Any]](uri) as client:
-        work(ConversationStore(client[database]), *arguments)
+        work(ConversationStore(client[database], clock=_clock_of(work)), *arguments)
+
+
+def _clock_of(work: Work) -> Callable[[], int] | None:
+    return (lambda: NOW) if work is import_runs else None
 
 
 # The work
@@ -111,6 +129,16 @@ def delete(store: ConversationStore, id: int) -> None:
 def set_up(store: ConversationStore, number: int) -> None:
     store.setup()
     store.create(Conversation(user=f"user {number}", messages=[{"role": "user", "content": "hi"}]))
+
+
+def import_runs(store: ConversationStore, path: str, die_after: float | None = None) -> None:
+    """Import a file of runs in small batches, which makes many moments to die in; the time stands still."""
+    if die_after is not None:
+        killer = threading.Timer(die_after, os.kill, (os.getpid(), signal.SIGKILL))
+        killer.daemon = True
+        killer.start()
+    with mock.patch.object(_importing, "_BATCH", 8), open(path, "rb") as file:
+        store.import_conversations(file, user="bench", file="runs")
 
 
 def append_one(store: ConversationStore, id: int, number: int) -> None:
