@@ -93,11 +93,11 @@ def _rows_of(panel: Panel) -> list[tuple[Series, str, int]]:
     if panel.stacked and len(panel.series) > 1:
         names = " + ".join(one.name for one in panel.series)
         return [(panel.total(), f"{panel.title} ({names})", _HEIGHT)]
-    if len(panel.series) == 1:
-        (one,) = panel.series
-        return [(one, panel.title if one.name in panel.title else f"{panel.title}: {one.name}", _HEIGHT)]
+    height = _HEIGHT if len(panel.series) == 1 else _LOW_HEIGHT
     return [
-        (one, one.name if one.name in panel.title else f"{panel.title}: {one.name}", _LOW_HEIGHT)
+        (one, panel.title if len(panel.series) == 1 else one.name, height)
+        if one.name in panel.title
+        else (one, f"{panel.title}: {one.name}", height)
         for one in panel.series
     ]
 

@@ -53,7 +53,7 @@ def test_a_day_is_as_wide_as_it_is_long(zone: str, since: str, hours: float) -> 
 
 
 @pytest.mark.parametrize("zone", ZONES)
-@pytest.mark.parametrize(("by", "count"), [("hour", 24), ("hour", 8760), ("day", 365), ("week", 53)])
+@pytest.mark.parametrize(("by", "count"), [("hour", 24), ("day", 365), ("week", 53), ("month", 12)])
 def test_edges_are_the_starts_and_the_last_end(by: str, count: int, zone: str) -> None:
     found = some_periods(count, by, zone, "2026-01-01")
     edges = edges_of([period.start for period in found], by, zone)
@@ -81,7 +81,7 @@ def test_the_range_is_said_in_the_zone() -> None:
     assert said(24, "hour", "Europe/London") == "2026-01-01 00:00 to 2026-01-02 00:00"
 
 
-@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("zone", ["Europe/London", "Australia/Lord_Howe"])
 def test_a_year_of_hours_is_grouped_by_the_days_of_the_zone(zone: str) -> None:
     count = len(
         periods(
