@@ -6,7 +6,7 @@ Each message stays as it came, thinking and signatures to the byte, in the diale
   ``system``, ``tools``, ``model`` and other members lie beside the record (a system prompt is no message of
   theirs);
 - a single Message, as the API answers: a conversation of one message, known again by its ``id``, which says
-  what it used; also out of the results of a batch;
+  what it used; also out of the results of a batch, and put together from the events of a stream, one a line;
 - recorded exchanges: pairs of ``request`` and ``response``, cassettes of VCR as JSON, HAR archives, answers
   as streams put together. A request whose messages begin with those of the one before it, and with what was
   answered, goes on from it; the messages of the last one and its answer are the conversation. Headers are
@@ -22,11 +22,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from convostore.schemas.dialects import dialect_of
-from convostore.schemas.formats.anthropic_streams import streamed_message
+from convostore.schemas.formats.anthropic_streams import begins_stream, streamed_message, unstreamed
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.counters import usage_of
 from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id
-from convostore.schemas.formats.http_records import Exchange, exchange_of, exchanges_in
+from convostore.schemas.formats.http_records import Exchange, exchange_of, exchanges_in, keep_once
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.formats.message_runs import conversations_in
@@ -104,6 +104,8 @@ def _is_conversation(value: JSON) -> bool:
         return False
     if _is_answer(value) or is_request(value) or _is_pair(value) or _batched(value) is not None:
         return True
+    if begins_stream(value):
+        return True
     inside = list(exchanges_in(Found(0, value)))
     return len(inside) > 1 and any(isinstance(one, Found) and _is_pair(one.value) for one in inside[:3])
 
@@ -136,7 +138,7 @@ def read_values(values: Iterable[Found | Refused], options: ReadOptions) -> Iter
     """The conversations in the values; raises as :func:`read`."""
     sources = Sources(NAME, options, names_user=False)
     each = (one for found in values for one in exchanges_in(found))
-    runs = conversations_in(each, _begins, _is_whole, lambda value: isinstance(value, dict))
+    runs = conversations_in(unstreamed(each), _begins, _is_whole, lambda value: isinstance(value, dict))
     return sources.each(_chained(runs), lambda found: [_conversation(found, sources)])
 
 
@@ -292,11 +294,11 @@ def _of_exchanges(
     for place, exchange in enumerate(exchanges):
         if exchange.had_headers:
             remarks.add("headers of requests and responses were left out")
-        _keep(unknown, "requests", rest_of(exchange.request, "messages"))
-        _keep(unknown, "exchanges", dict(exchange.about))
+        keep_once(unknown, "requests", rest_of(exchange.request, "messages"))
+        keep_once(unknown, "exchanges", dict(exchange.about))
         answer = _answer(exchange.response)
         if answer is None:
-            _keep(unknown, "responses", exchange.response)
+            keep_once(unknown, "responses", exchange.response)
             continue
         used = usage_of(answer.get("usage"), remarks)
         if used is not None:
@@ -311,12 +313,5 @@ def _of_exchanges(
             else None
         )
         is_told = isinstance(sent, dict) and not _differ(sent.get("content"), answer.get("content"))
-        _keep(unknown, "responses", rest_of(answer, "role", "content") if is_told else answer)
+        keep_once(unknown, "responses", rest_of(answer, "role", "content") if is_told else answer)
     return messages, id, unknown, usage
-
-
-def _keep(unknown: dict[str, JSON], name: str, value: JSON) -> None:
-    """Keep something beside the record, the same thing once."""
-    held = unknown.get(name, [])
-    if value not in (None, {}) and value not in held:
-        unknown[name] = [*held, value]

@@ -13,9 +13,9 @@ from typing import Any
 from convostore.schemas.formats.attachments import base64_bytes
 from convostore.schemas.formats.items import Found, Refused
 from convostore.schemas.formats.parts import rest_of
-from convostore.schemas.json_values import JSON
+from convostore.schemas.json_values import JSON, same_json
 
-__all__ = ["Exchange", "exchange_of", "exchanges_in"]
+__all__ = ["Exchange", "exchange_of", "exchanges_in", "keep_once"]
 
 _HEADERS = ("headers", "cookies")
 
@@ -108,3 +108,10 @@ def _read(text: str, *, is_coded: bool = False) -> JSON:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
+
+
+def keep_once(unknown: dict[str, JSON], name: str, value: JSON) -> None:
+    """Keep something in the list of that name beside a record, the same thing once, nothing not at all."""
+    held = unknown.get(name, [])
+    if value is not None and value != {} and not any(same_json(value, one) for one in held):
+        unknown[name] = [*held, value]

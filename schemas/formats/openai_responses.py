@@ -8,6 +8,8 @@ message of the user. Read:
   beside;
 - a Response: its ``output``, made at its ``created_at``. Those that follow one another by
   ``previous_response_id`` are one conversation, known again by the first one's ``id``;
+- the events of streams, one a line, and recorded exchanges (pairs, cassettes of VCR as JSON, HAR archives):
+  the input of the requests and what was answered, without headers;
 - a page of items (``object`` is ``list``), with the pages after it as long as ``has_more`` says so. Pages
   that begin with the newest, as the ids' own clocks tell, are turned round. Known again by the first item;
 - a RunState: ``original_input`` and ``generated_items`` but for calls that wait for approval. Known again by
@@ -21,19 +23,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from convostore.schemas.dialects.openai_responses import DIALECT
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.counters import usage_of
 from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id
+from convostore.schemas.formats.http_records import exchanges_in
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.formats.message_runs import conversations_in
 from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import Piece, rest_of
 from convostore.schemas.formats.remarks import Remarks
+from convostore.schemas.formats.response_exchanges import goes_on, is_response, said, told_in, told_of
+from convostore.schemas.formats.response_streams import is_event, unstreamed
 from convostore.schemas.formats.run_states import is_run_state, items_of, rest_of_state, trace_of, usage_in
 from convostore.schemas.json_values import JSON, dump_text
 from convostore.schemas.usage import Usage
@@ -78,7 +83,10 @@ def _is_conversation(value: JSON) -> bool:
         return any(map(is_item, value[:20]))
     if not isinstance(value, dict):
         return False
-    if _is_response(value) or is_run_state(value) or _is_response(_inside(value)):
+    if is_response(value) or is_run_state(value) or is_response(_batched(value)) or is_event(value):
+        return True
+    pairs = exchanges_in(Found(0, value))
+    if any(isinstance(one, Found) and told_in(one.value) is not None for one in islice(pairs, 3)):
         return True
     given = value.get("input")
     if isinstance(given, str) and _OF_REQUESTS & value.keys():
@@ -89,22 +97,14 @@ def _is_conversation(value: JSON) -> bool:
     )
 
 
-def _is_response(value: JSON) -> bool:
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("output"), list)
-        and (value.get("object") == "response" or str(value.get("id")).startswith("resp_"))
-    )
-
-
 def _is_page(value: JSON) -> bool:
     return isinstance(value, dict) and value.get("object") == "list" and isinstance(value.get("data"), list)
 
 
-def _inside(value: JSON) -> JSON:
-    """The Response in an event of a stream, or in a line of a batch's results."""
+def _batched(value: JSON) -> JSON:
+    """The Response in a line of a batch's results."""
     held = value.get("response") if isinstance(value, dict) else None
-    return held["body"] if isinstance(held, dict) and isinstance(held.get("body"), dict) else held
+    return held.get("body") if isinstance(held, dict) else None
 
 
 def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
@@ -120,7 +120,8 @@ def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
 def read_values(values: Iterable[Found | Refused], options: ReadOptions) -> Iterator[Item]:
     """The conversations in the values; raises as :func:`read`."""
     sources = Sources(NAME, options, names_user=False)
-    runs = conversations_in(values, _begins, _is_whole, lambda value: isinstance(value, dict))
+    each = unstreamed(one for found in values for one in exchanges_in(found))
+    runs = conversations_in(each, _begins, _is_whole, lambda value: isinstance(value, dict))
     return sources.each(_chained(runs), lambda found: [_conversation(found, sources)])
 
 
@@ -136,7 +137,7 @@ def _is_whole(value: JSON) -> bool:
 
 
 def _chained(values: Iterable[Found | Refused]) -> Iterator[Found | Refused]:
-    """Lists of values that are one conversation: mostly of one, Responses and pages with those after them."""
+    """Lists of values that are one conversation: mostly of one, and what goes on from another with that."""
     held: list[Found] = []
     for found in values:
         if isinstance(found, Refused):
@@ -158,7 +159,10 @@ def _together(held: Sequence[Found]) -> Iterator[Found]:
 def _continues(before: JSON, after: JSON) -> bool:
     if _is_page(before) and _is_page(after):
         return before.get("has_more") is True
-    if not _is_response(before) or not _is_response(after):
+    earlier, later = told_in(before), told_in(after)
+    if earlier is not None and later is not None:
+        return goes_on(earlier, later)
+    if not is_response(before) or not is_response(after):
         return False
     return isinstance(before.get("id"), str) and after.get("previous_response_id") == before["id"]
 
@@ -167,21 +171,23 @@ def _conversation(found: Found, sources: Sources) -> Item:
     values: list[JSON] = found.value
     value = values[0]
     remarks = Remarks()
-    if _is_response(value):
+    if is_response(value):
         told = _of_responses(values, remarks)
     elif _is_page(value):
         told = _of_pages(values, remarks)
     elif is_run_state(value):
         told = _of_run(value, remarks)
-    elif isinstance(value, dict) and _is_response(_inside(value)):
-        told = _of_responses([_inside(value)], remarks)
+    elif told_in(value) is not None:
+        told = _of_exchanges(values, remarks)
+    elif isinstance(value, dict) and is_response(_batched(value)):
+        told = _of_responses([_batched(value)], remarks)
         told.unknown = {**told.unknown, "around": _around(value)}
     elif isinstance(value, list):
         told = _Told(value)
     elif isinstance(value, dict):
         name = next((name for name in _LISTS if name in value), "")
         given = value.get(name)
-        items = [_said(given)] if isinstance(given, str) else given
+        items = [said(given)] if isinstance(given, str) else given
         if not isinstance(items, list):
             return Refused(found.position, "it has no items", first_id(value))
         id = first_id(value, *_IDS)
@@ -225,13 +231,9 @@ class _Told:
         self.usage = usage
 
 
-def _said(text: str) -> JSON:
-    return {"type": "message", "role": "user", "content": text}
-
-
 def _around(value: Mapping[str, Any]) -> dict[str, JSON]:
     held = value["response"]
-    return {**rest_of(value, "response"), **({"response": rest_of(held, "body")} if "body" in held else {})}
+    return {**rest_of(value, "response"), "response": rest_of(held, "body", "headers")}
 
 
 def _of_responses(values: Sequence[Mapping[str, Any]], remarks: Remarks) -> _Told:
@@ -251,6 +253,14 @@ def _of_responses(values: Sequence[Mapping[str, Any]], remarks: Remarks) -> _Tol
         about[0] if len(about) == 1 else {"responses": [rest_of(one, "output") for one in values]}
     )
     return _Told(items, first_id(values[0], "id"), unknown, made, usage)
+
+
+def _of_exchanges(values: Sequence[JSON], remarks: Remarks) -> _Told:
+    found = told_of([exchange for exchange in map(told_in, values) if exchange is not None], remarks)
+    answers = _of_responses(found.responses, remarks)
+    made = {dump_text(item): at for item, at in zip(answers.items, answers.made, strict=True)}
+    times = [made.get(dump_text(item)) for item in found.items]
+    return _Told(found.items, answers.id, found.unknown, times, answers.usage)
 
 
 def _of_pages(values: Sequence[Mapping[str, Any]], remarks: Remarks) -> _Told:
@@ -289,6 +299,6 @@ def _clock(item: JSON) -> str | None:
 
 def _of_run(value: Mapping[str, Any], remarks: Remarks) -> _Told:
     given, generated = items_of(value)
-    items = [_said(given)] if isinstance(given, str) else list(given)
+    items = [said(given)] if isinstance(given, str) else list(given)
     items += generated
     return _Told(items, trace_of(value), rest_of_state(value, items), usage=usage_in(value, remarks))

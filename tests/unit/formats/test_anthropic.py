@@ -204,6 +204,37 @@ def test_broken_ones_are_named_or_kept() -> None:
     assert found.conversation.messages == MESSAGES[:1] and found.unknown["responses"][0].startswith("event")
 
 
+def lines_of(text: str) -> str:
+    """The events of a stream, one a line."""
+    return "".join(line[6:] + "\n" for line in text.splitlines() if line.startswith("data: "))
+
+
+def test_events_of_streams_are_the_messages_they_told() -> None:
+    text = lines_of(stream(FIRST)) + lines_of(stream(LAST))
+    assert detected(text) == NAME
+    first, last = imported(read(text, NAME))
+    (message,) = first.conversation.messages
+    assert message["content"] == FIRST["content"] and message["usage"]["output_tokens"] == 99
+    assert (first.source.id, last.source.id, first.notes) == ("msg_1", "msg_2", ())
+
+
+def test_stream_that_was_cut_off_is_as_far_as_it_came() -> None:
+    events = [json.loads(line) for line in lines_of(stream(FIRST)).splitlines()]
+    events.insert(4, {"type": "content_block_delta", "index": 0, "delta": {"type": "beam", "n": 1}})
+    found = only(read("".join(json.dumps(event) + "\n" for event in events[:-6]), NAME))
+    (message,) = found.conversation.messages
+    assert message["content"][0]["deltas"] == [{"type": "beam", "n": 1}]
+    assert isinstance(message["content"][-1]["input"], str) and "cut off" in found.notes[0]
+
+
+def test_stream_may_begin_twice_and_with_what_is_there_already() -> None:
+    start = {"type": "message_start", "message": {**LAST, "content": [CALL]}}
+    text = "".join(json.dumps(event) + "\n" for event in (
+        {"type": "message_start", "message": {**LAST, "content": []}}, start, {"type": "ping"},
+        {"type": "message_stop"}))  # fmt: skip
+    assert only(read(text, NAME)).conversation.messages == [{**LAST, "content": [CALL]}]
+
+
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(value=changed(PAIRS))
 def test_whatever_a_member_becomes_every_exchange_is_imported_or_named(value: Any) -> None:

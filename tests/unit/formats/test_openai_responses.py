@@ -113,22 +113,61 @@ def test_responses_that_follow_one_another_are_one_conversation() -> None:
     assert other.source.id == "resp_c" and len(other.conversation.messages) == 2
 
 
-@pytest.mark.parametrize(
-    "around",
-    [
-        {"type": "response.completed", "sequence_number": 3},
-        {"custom_id": "c1", "id": "batch_req_1", "error": None},
-    ],
-)
-def test_a_response_in_an_event_or_a_batch_is_found(around: dict[str, Any]) -> None:
-    inside = response("resp_a", ITEMS[2:4])
-    held = {"status_code": 200, "body": inside} if "error" in around else inside
-    value = {**around, "response": held}
+def test_a_response_in_the_results_of_a_batch_is_found() -> None:
+    value = {"custom_id": "c1", "id": "batch_req_1", "error": None,
+             "response": {"status_code": 200, "body": response("resp_a", ITEMS[2:4])}}  # fmt: skip
     assert detected(json.dumps(value)) == NAME
     found = only(read_value(value, NAME))
     assert (found.source.id, len(found.conversation.messages)) == ("resp_a", 2)
-    kept = {**around, **({"response": {"status_code": 200}} if "error" in around else {})}
-    assert found.unknown["around"] == kept
+    assert found.unknown["around"] == {**value, "response": {"status_code": 200}}
+
+
+def events(whole: dict[str, Any]) -> list[dict[str, Any]]:
+    begun = {**whole, "output": [], "usage": None}
+    return [
+        {"type": "response.created", "response": begun},
+        *({"type": "response.output_item.added", "item": {"id": n}} for n, _ in enumerate(whole["output"])),
+        *({"type": "response.output_item.done", "item": item} for item in whole["output"]),
+        {"type": "response.completed", "response": whole},
+    ]
+
+
+def test_streams_of_events_are_the_responses_they_end_with() -> None:
+    first, second = response("resp_a", ITEMS[2:4]), response("resp_b", ITEMS[4:6], "resp_a")
+    text = "".join(json.dumps(event) + "\n" for event in [*events(first), *events(second)])
+    assert detected(text) == NAME
+    found = only(read(text, NAME))
+    assert found.conversation.messages == ITEMS[2:6] and found.source.id == "resp_a"
+    assert found.conversation.usage.requests == 2 and found.notes == ()
+    cut = only(read("".join(json.dumps(event) + "\n" for event in events(first)[:-2]), NAME))
+    assert cut.conversation.messages == ITEMS[2:3] and "cut off" in cut.notes[0]
+
+
+def exchange(given: Any, whole: dict[str, Any], **members: Any) -> dict[str, Any]:
+    request = {"url": "https://e.com", "headers": {"authorization": "secret"},
+               "body": {"model": "m", "input": given, **members}}  # fmt: skip
+    return {"request": request, "response": {"headers": {"set-cookie": "secret"}, "body": whole}}
+
+
+def test_recorded_exchanges_go_on_by_id_or_by_saying_everything_again() -> None:
+    hi = [{"role": "user", "content": "hi"}]
+    first, second = response("resp_a", ITEMS[2:4]), response("resp_b", ITEMS[5:6], created_at=1767323050)
+    by_id = [exchange("hi", first), exchange(ITEMS[4:5], second, previous_response_id="resp_a")]
+    again = [exchange("hi", first), exchange([*hi, *ITEMS[3:5]], second)]
+    for pairs, beside in ((by_id, None), (again, ITEMS[2:3])):
+        assert detected(json.dumps(pairs)) == NAME
+        found = only(read_value(pairs, NAME))
+        items = [message.get("type", "message") for message in found.conversation.messages]
+        assert [kind for kind in items if kind != "reasoning"] == [
+            "message", "function_call", "function_call_output", "web_search_call",
+        ]  # fmt: skip
+        assert found.unknown.get("outputs") == beside and found.source.id == "resp_a"
+        assert found.conversation.usage.requests == 2 and found.conversation.updated_at == 1_767_323_050_000
+        assert "secret" not in json.dumps(found.unknown) and "headers" in found.notes[0]
+    streamed = "".join(f"data: {json.dumps(event)}\n\n" for event in events(first))
+    (other,) = imported(read_value([exchange("hi", streamed)], NAME))  # type: ignore[arg-type]
+    assert other.conversation.messages[1:] == ITEMS[2:4]
+    assert len(imported(read_value([by_id[0], exchange("ho", second)], NAME))) == 2
 
 
 def test_pages_go_on_while_there_are_more() -> None:
