@@ -21,7 +21,7 @@ from convostore.schemas.formats.canonical_reader import read_entry
 from convostore.schemas.formats.foreign import Item, Sources
 from convostore.schemas.formats.items import Facts, Found, Imported, ReadOptions, Refused
 from convostore.schemas.formats.markdown_marks import FORM, OPENING, Filling, filled, read_comment
-from convostore.schemas.json_values import JSON, load_exact
+from convostore.schemas.json_values import JSON, MAX_DEPTH, load_exact
 from convostore.schemas.resources import Resource
 
 __all__ = ["NAME", "looks_so", "read"]
@@ -29,11 +29,12 @@ __all__ = ["NAME", "looks_so", "read"]
 NAME = "markdown"
 
 _BOM = b"\xef\xbb\xbf"
+_MARKED = re.compile(r"convostore:[ \t]*\"?markdown/")
 _MEMBER = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)")
 _ADDRESS = re.compile(r"\((data:[^,]*;base64,([A-Za-z0-9+/=]*))\)")
 _FILE = re.compile(r"\[file-\d+\]: data:[^,]*;base64,([A-Za-z0-9+/=]*)")
 _FENCE = re.compile(r"(`{3,})\w*")
-_BESIDE = ("source", "unknown", "forked_from")
+_OF_RECORD = frozenset({"_id", *Conversation.model_fields}) - {"id"}
 _LONGEST_OPENING = 200
 
 
@@ -69,13 +70,12 @@ class _Lines:
         self.number = 0
         self.broken: str | None = None
         self._lines = _split(source)
-        self._held: str | None = None
+        self._held: list[str] = []
 
     def next(self) -> str | None:
         """The next line; None at the end."""
-        if self._held is not None:
-            line, self._held = self._held, None
-            return line
+        if self._held:
+            return self._held.pop()
         raw = next(self._lines, None)
         if raw is None:
             return None
@@ -88,8 +88,8 @@ class _Lines:
         return text[1:] if self.number == 1 and text.startswith("\ufeff") else text
 
     def put_back(self, line: str) -> None:
-        """Give the line again."""
-        self._held = line
+        """Give the line again, before all others."""
+        self._held.append(line)
 
 
 def _split(source: ByteInput) -> Iterator[bytes]:
@@ -118,11 +118,16 @@ class _Document:
 
 
 def _documents(lines: _Lines) -> Iterator[Found | Refused]:
+    # Of a document that is refused, the rest is not told of again.
+    told = False
     while True:
         line = lines.next()
         if line is None:
             return
         if line.rstrip() != "---":
+            if not told and (_MARKED.match(line) or read_comment(line.rstrip()) is not None):
+                told = True
+                yield Refused(lines.number, "behind a document, and no beginning of another one")
             continue
         position = lines.number
         lines.broken = None
@@ -130,7 +135,14 @@ def _documents(lines: _Lines) -> Iterator[Found | Refused]:
             found = _Reader(lines).document()
         except (ImportFormatError, InvalidRecordError) as error:
             yield Refused(position, f"line {lines.number}: {error.reason}")
+            told = True
             continue
+        except RecursionError:
+            yield Refused(position, f"line {lines.number}: nested too deeply; at most {MAX_DEPTH} levels")
+            told = True
+            continue
+        if found is not None:
+            told = False
         if lines.broken is not None:
             yield Refused(position, lines.broken)
         elif found is not None:
@@ -161,6 +173,10 @@ class _Reader:
             line = self._line()
             found = read_comment(line.rstrip())
             if found is None:
+                if _MARKED.match(line):
+                    self._lines.put_back(line)
+                    self._lines.put_back("---")
+                    raise ImportFormatError("it is cut off: another document begins before its end")
                 self._file(line)
             elif found == ("end", "of conversation"):
                 self._finish_message()
@@ -238,6 +254,8 @@ class _Reader:
             raise ImportFormatError("code has no fence at its beginning")
         lines = []
         while (line := self._line()).rstrip() != opening[1]:
+            if read_comment(line.rstrip()) is not None:
+                raise ImportFormatError("code has no fence at its end")
             lines.append(line)
         text = "\n".join(lines)
         self._fillings[number] = Filling(_json(text), form or None) if language == "json" else Filling(text)
@@ -263,8 +281,10 @@ class _Reader:
             return
         try:
             entry = read_entry({**skeleton, "message": filled(skeleton["message"], self._fillings)})
-        except (KeyError, TypeError) as error:
+        except KeyError as error:
             raise ImportFormatError(f"a message lacks the block {error}") from None
+        except (TypeError, ValueError) as error:
+            raise ImportFormatError(f"a message cannot be put together: {error}") from None
         self._fillings = {}
         self._found.messages.append(entry.message)
         self._found.facts.append(Facts(entry.made, entry.author, entry.dialect, entry.unfinished))
@@ -308,7 +328,7 @@ def _resource(value: JSON) -> Resource:
 def _imported(found: Found, sources: Sources) -> Imported:
     document: _Document = found.value
     members = dict(document.members)
-    beside = {name: members.pop(name) for name in _BESIDE if name in members}
+    beside = {name: members.pop(name) for name in document.members if name not in _OF_RECORD}
     user = sources.owner(members.pop("user", None))
     held = {f"{kind}s": resources for kind, resources in document.resources.items()}
     notes: list[str] = []
@@ -316,7 +336,9 @@ def _imported(found: Found, sources: Sources) -> Imported:
     record = Conversation.from_json({"user": user, **members, **filled_in}, notes=notes)
     record = record.model_copy(update={**held, "messages": document.messages})
     id = f"{record.id}@{record.created_at}" if record.id else None
-    inner = beside.pop("unknown", None)
+    inner = beside.get("unknown")
+    if isinstance(inner, dict):
+        del beside["unknown"]
     return Imported(
         position=found.position,
         conversation=record,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -209,6 +210,8 @@ def continue_and_import(store: ConversationStore) -> None:
         store.import_conversations(b'[{"role": "user", "content": "x"}]\n' * 5, user=USUAL)
     written: list[bytes] = []
     store.export_conversations(written.append, user=USUAL)
+    for format in ("markdown", "librechat"):
+        store.export_files(lambda name: nullcontext(bytes), user=USUAL, format=format)
     store.import_conversations(b"".join(written), user="importer")
 
 

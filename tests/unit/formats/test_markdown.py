@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from convostore.schemas.entries import Source
 from convostore.schemas.errors import ImportFormatError, InvalidRecordError
-from convostore.schemas.formats import Facts, Imported
+from convostore.schemas.formats import Facts, Imported, Refused
 from convostore.schemas.formats.outgoing import Fork
 from convostore.schemas.json_values import check_json, same_json
 from convostore.schemas.resources import Resource
@@ -169,6 +169,7 @@ def test_what_is_broken_is_refused_and_the_next_document_is_read() -> None:
         ('markdown/1"', 'markdown/9"'),
         ('status: "completed"', 'status: "asleep"'),
         ('user: "alice"', "user alice"),
+        ("<!-- end of conversation -->", ""),
     ):
         assert breaking[0] in whole, breaking
         broken = whole.replace(*breaking, 1)
@@ -219,3 +220,48 @@ def test_names_do_not_break_out_of_their_lines() -> None:
     found = round_trip(messages, extra={"title": evil}, label=None, resources=[resource])
     assert found.conversation.resources == [resource]
     assert found.entries == [Facts()]
+
+
+@st.composite
+def damaged(draw: st.DrawFn, text: str) -> str:
+    """The text with a few lines dropped, doubled, swapped, cut or written over."""
+    lines = text.split("\n")
+    for _ in range(draw(st.integers(1, 4))):
+        place = draw(st.integers(0, len(lines) - 1))
+        other = draw(st.integers(0, len(lines) - 1))
+        kind = draw(st.sampled_from(["drop", "double", "swap", "cut", "digit", "brace"]))
+        if kind == "drop":
+            del lines[place]
+        elif kind == "double":
+            lines.insert(place, lines[place])
+        elif kind == "swap":
+            lines[place], lines[other] = lines[other], lines[place]
+        elif kind == "cut":
+            lines[place] = lines[place][: draw(st.integers(0, len(lines[place])))]
+        elif kind == "digit":
+            lines[place] = lines[place].replace(
+                draw(st.sampled_from("0123")), draw(st.sampled_from("9x{")), 1
+            )
+        else:
+            lines[place] = lines[place].replace('"', draw(st.sampled_from(["", "'", '{"'])), 1)
+        lines = lines or [""]
+    return "\n".join(lines)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_whatever_becomes_of_a_file_each_document_is_imported_or_refused(data: st.DataObject) -> None:
+    whole = written("markdown", outgoing([*ANDA, *OPENAI], resources=[Resource(name="r", blob=b"x")]))
+    items = read(whole + data.draw(damaged(whole)) + "\n" + whole, "markdown", user=None)
+    assert all(isinstance(item, (Imported, Refused)) for item in items)
+    assert len(imported(items)) >= 2 and len(items) >= 3
+    assert same_json(imported(items)[0].conversation.messages, [*ANDA, *OPENAI])
+
+
+def test_what_somebody_adds_to_the_front_matter_is_kept_beside() -> None:
+    text = written("markdown", outgoing(ANDA))
+    text = text.replace(
+        'status: "completed"', 'status: "completed"\ntags: [a, b]\naliases: ["x"]\n# a comment'
+    )
+    found = back(text)
+    assert found.unknown == {"tags": "[a, b]", "aliases": ["x"]} and found.notes == ()
