@@ -185,14 +185,20 @@ def _first_of(source: ByteInput) -> Any:
         return None
     first = values[0]
     if is_extended(first):
-        return relaxed(first)
+        try:
+            return relaxed(first)
+        except RecursionError:  # Nested so deeply that reading it will be refused; its members tell enough.
+            return first
     if isinstance(first, dict) and isinstance(first.get("role"), str) and "messages" not in first:
         return [value for value in values if isinstance(value, dict) and "messages" not in value]
     return first
 
 
 def _fits(known: Format, value: Any) -> bool:
-    return known.fits(value) or (known.layout is not None and known.layout.is_loose(value))
+    try:
+        return known.fits(value) or (known.layout is not None and known.layout.is_loose(value))
+    except RecursionError:  # What is nested so deeply is no beginning of any format.
+        return False
 
 
 def _seen(value: Any) -> str:

@@ -162,7 +162,7 @@ def _chained(values: Iterable[Found | Refused]) -> Iterator[Found | Refused]:
         exchange = None if isinstance(found, Refused) else exchange_of(found.value)
         if isinstance(found, Refused) or exchange is None or not _messages(exchange.request):
             yield found
-        elif held and _continues(held[-1], exchange):
+        elif held and _goes_on(held[-1], exchange):
             held.append(exchange)
         else:
             yield from _together(first, held)
@@ -185,6 +185,13 @@ class _Recorded:
 def _messages(body: JSON) -> list[JSON]:
     messages = body.get("messages") if isinstance(body, dict) else None
     return messages if isinstance(messages, list) else []
+
+
+def _goes_on(before: Exchange, after: Exchange) -> bool:
+    try:
+        return _continues(before, after)
+    except RecursionError:  # Each will be refused by itself.
+        return False
 
 
 def _continues(before: Exchange, after: Exchange) -> bool:

@@ -16,7 +16,7 @@ from convostore.schemas.formats.extended_json import is_extended, relaxed
 from convostore.schemas.formats.foreign import Item, Sources, first_id
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import peek_value
-from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.json_values import JSON, MAX_DEPTH, dump_text
 
 __all__ = ["Gatherer", "Layout", "Part", "Placed", "begins_loose", "extended", "gathered", "places"]
 
@@ -106,8 +106,15 @@ def extended(values: Iterable[Found | Refused]) -> Iterator[Found | Refused]:
     """The values, documents of MongoDB among them in the relaxed form."""
     for found in values:
         if isinstance(found, Found) and is_extended(found.value):
-            found = replace(found, value=relaxed(found.value))
+            try:
+                found = replace(found, value=relaxed(found.value))
+            except RecursionError:
+                found = _too_deep(found)
         yield found
+
+
+def _too_deep(found: Found) -> Refused:
+    return Refused(found.position, f"nested too deeply; at most {MAX_DEPTH} levels", first_id(found.value))
 
 
 def begins_loose(source: ByteInput, layout: Layout) -> bool:
@@ -119,7 +126,11 @@ def begins_loose(source: ByteInput, layout: Layout) -> bool:
 def places(values: Iterable[Found | Refused], layout: Layout) -> Iterator[Placed | Refused]:
     """Where each of the documents belongs; one that is none of the layout's is refused."""
     for found in values:
-        placed = found if isinstance(found, Refused) else layout.place(found)
+        try:
+            placed = found if isinstance(found, Refused) else layout.place(found)
+        except RecursionError:
+            assert isinstance(found, Found)
+            placed = _too_deep(found)
         if placed is None:
             assert isinstance(found, Found)
             names = " or ".join(part.collection for part in layout.parts)

@@ -161,7 +161,10 @@ def _continues(before: JSON, after: JSON) -> bool:
         return before.get("has_more") is True
     earlier, later = told_in(before), told_in(after)
     if earlier is not None and later is not None:
-        return goes_on(earlier, later)
+        try:
+            return goes_on(earlier, later)
+        except RecursionError:  # Each will be refused by itself.
+            return False
     if not is_response(before) or not is_response(after):
         return False
     return isinstance(before.get("id"), str) and after.get("previous_response_id") == before["id"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from contextlib import suppress
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -94,6 +95,24 @@ def test_damaged_bytes_are_read_or_named(fixture: Fixture, data: st.DataObject) 
         assert isinstance(item, Imported) or told(item)
     if damaged.strip(b"[] \r\n"):
         assert items, "nothing was taken and nothing named"
+
+
+@every_format
+@quickly
+@given(data=st.data())
+def test_what_is_nested_deeply_is_taken_or_named(fixture: Fixture, data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from(sorted(places_of(fixture.value), key=str)), label="path")
+    depth = data.draw(st.sampled_from([400, 600, 800, 950, 5_000]), label="depth")
+    opening, closing = data.draw(st.sampled_from([("[", "]"), ('{"a":', "}")]), label="brackets")
+    value = copy.deepcopy(fixture.value)
+    at(value, path[:-1])[path[-1]] = "the place"
+    written = fixture.written(value).replace(
+        b'"the place"', f"{opening * depth}1{closing * depth}".encode(), 1
+    )
+    with suppress(ImportFormatError):
+        detect(ByteInput([written]))
+
+    assert read(written, fixture.format)
 
 
 def assert_each_is_taken_or_named(fixture: Fixture, items: list[Item]) -> None:
