@@ -29,7 +29,7 @@ from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id
 from convostore.schemas.formats.http_records import Exchange, exchange_of, exchanges_in, keep_once
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
-from convostore.schemas.formats.message_runs import conversations_in
+from convostore.schemas.formats.message_runs import conversations_in, held_conversations
 from convostore.schemas.formats.parts import Piece, rest_of
 from convostore.schemas.formats.remarks import Remarks
 from convostore.schemas.json_values import JSON, dump_text
@@ -47,9 +47,8 @@ _OF_OTHERS = frozenset({"mapping", "chat", "history", "conversations", "usage", 
 
 def fits(value: JSON) -> bool:
     """Whether the value looks like what this format holds."""
-    if isinstance(value, list):
-        return _is_list(value) or any(map(_is_conversation, value[:3]))
-    return _is_conversation(value) or (_is_message(value) and _is_sign(value))
+    is_one = _is_conversation(value) or (_is_message(value) and _is_sign(value))
+    return is_one or held_conversations(value, _is_conversation) is not None
 
 
 def _is_sign(value: JSON) -> bool:

@@ -24,7 +24,7 @@ from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.formats.langchain_messages import is_message, piece_of
-from convostore.schemas.formats.message_runs import conversations_in
+from convostore.schemas.formats.message_runs import conversations_in, held_conversations
 from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import Piece, odd_piece, rest_of
 from convostore.schemas.formats.remarks import Remarks
@@ -42,9 +42,8 @@ _TIMES = ("created_at", "createdAt", "timestamp")
 
 def fits(value: JSON) -> bool:
     """Whether the value looks like what this format holds."""
-    if isinstance(value, list):
-        return any(is_message(item) or _is_conversation(item) for item in value[:3])
-    return is_message(value) or _is_conversation(value)
+    is_one = is_message(value) or _is_conversation(value)
+    return is_one or held_conversations(value, _is_conversation) is not None
 
 
 def _is_conversation(value: JSON) -> bool:

@@ -7,7 +7,23 @@ from collections.abc import Callable, Iterable, Iterator
 from convostore.schemas.formats.items import Found, Refused
 from convostore.schemas.json_values import JSON
 
-__all__ = ["conversations_in"]
+__all__ = ["conversations_in", "held_conversations"]
+
+# Members under which a list of conversations may lie, when an object stands around it.
+_WRAPPERS = ("conversations", "chats", "data")
+
+
+def held_conversations(value: JSON, is_conversation: Callable[[JSON], bool]) -> tuple[str, list[JSON]] | None:
+    """The conversations in a list, or in one that an object stands around, and the member that holds it."""
+    if isinstance(value, list):
+        return ("", value) if any(map(is_conversation, value[:3])) else None
+    if not isinstance(value, dict) or is_conversation(value):
+        return None
+    for name in _WRAPPERS:
+        items = value.get(name)
+        if isinstance(items, list) and any(map(is_conversation, items[:3])):
+            return name, items
+    return None
 
 
 def conversations_in(
@@ -18,9 +34,9 @@ def conversations_in(
 ) -> Iterator[Found | Refused]:
     """The conversations of an input: its values, or all of them in one list when the first is a message.
 
-    A list that begins with conversations gives them one by one. ``joins`` tells what may follow the first
-    message; without it that is other messages. What may not is refused, and so is a message after whole
-    conversations.
+    A list that begins with conversations, also one with an object around it, gives them one by one. ``joins``
+    tells what may follow the first message; without it that is other messages. What may not is refused, and
+    so is a message after whole conversations.
     """
     joins = joins or is_message
     taken: list[Found] = []
@@ -51,10 +67,15 @@ def _each(
     values: Iterable[Found | Refused], is_conversation: Callable[[JSON], bool]
 ) -> Iterator[Found | Refused]:
     for found in values:
-        if isinstance(found, Refused) or not isinstance(found.value, list):
+        held = None if isinstance(found, Refused) else held_conversations(found.value, is_conversation)
+        if held is None or isinstance(found, Refused):
             yield found
-        elif any(map(is_conversation, found.value[:3])):
-            for place, item in enumerate(found.value):
-                yield Found(f"{found.position}[{place}]", item, found.notes if place == 0 else ())
-        else:
-            yield found
+            continue
+        name, items = held
+        notes = found.notes
+        if isinstance(found.value, dict) and len(found.value) > 1:
+            others = ", ".join(f"{other!a:.40}" for other in found.value if other != name)
+            notes = (*notes, f"what stands beside the list of conversations was left out: {others:.200}")
+        path = f".{name}" if name else ""
+        for place, item in enumerate(items):
+            yield Found(f"{found.position}{path}[{place}]", item, notes if place == 0 else ())

@@ -33,7 +33,7 @@ from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id
 from convostore.schemas.formats.http_records import exchanges_in
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
-from convostore.schemas.formats.message_runs import conversations_in
+from convostore.schemas.formats.message_runs import conversations_in, held_conversations
 from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import Piece, rest_of
 from convostore.schemas.formats.remarks import Remarks
@@ -66,9 +66,8 @@ _CLOCK = re.compile(r"[a-z]+_(?:[0-9a-f]{16}00)?([0-9a-f]{8})[0-9a-f]{24,}")
 
 def fits(value: JSON) -> bool:
     """Whether the value looks like what this format holds."""
-    if isinstance(value, list):
-        return any(map(is_item, value[:20])) or any(map(_is_conversation, value[:3]))
-    return is_item(value) or _is_conversation(value)
+    is_one = is_item(value) or _is_conversation(value)
+    return is_one or held_conversations(value, _is_conversation) is not None
 
 
 def is_item(value: JSON) -> bool:

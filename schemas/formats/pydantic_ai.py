@@ -22,7 +22,7 @@ from convostore.schemas.formats.counters import usage_of
 from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
-from convostore.schemas.formats.message_runs import conversations_in
+from convostore.schemas.formats.message_runs import conversations_in, held_conversations
 from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import (
     Piece,
@@ -61,9 +61,8 @@ _ERRORS = frozenset({"failed", "retried"})
 
 def fits(value: JSON) -> bool:
     """Whether the value looks like what this format holds."""
-    if isinstance(value, list):
-        return any(map(fits, value[:1])) or any(map(_is_sign, value[:8]))
-    return _is_sign(value) or _is_conversation(value)
+    is_one = _is_sign(value) or _is_conversation(value)
+    return is_one or held_conversations(value, _is_conversation) is not None
 
 
 def _is_sign(value: JSON) -> bool:

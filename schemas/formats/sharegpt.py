@@ -24,7 +24,7 @@ from convostore.schemas.formats.content_parts import content_parts
 from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
-from convostore.schemas.formats.message_runs import conversations_in
+from convostore.schemas.formats.message_runs import conversations_in, held_conversations
 from convostore.schemas.formats.parts import (
     Piece,
     arguments_of,
@@ -73,9 +73,16 @@ _FILES = {
 
 def fits(value: JSON) -> bool:
     """Whether the value looks like what this format holds."""
+    if isinstance(value, list) and any(map(_is_turn, value[:3])):
+        return True
+    is_one = _is_turn(value) or _is_conversation(value)
+    return is_one or held_conversations(value, _is_conversation) is not None
+
+
+def _is_conversation(value: JSON) -> bool:
     if isinstance(value, list):
-        return any(map(fits, value[:3]))
-    return _is_turn(value) or _listed(value) is not None
+        return any(map(_is_turn, value[:3]))
+    return _listed(value) is not None
 
 
 def _is_turn(value: JSON) -> bool:
@@ -114,7 +121,7 @@ def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
 def read_values(values: Iterable[Found | Refused], options: ReadOptions) -> Iterator[Item]:
     """The conversations in the values; raises as :func:`read`."""
     sources = Sources(NAME, options, names_user=False)
-    runs = conversations_in(values, _is_turn, lambda value: _listed(value) is not None)
+    runs = conversations_in(values, _is_turn, _is_conversation)
     return sources.each(runs, lambda found: [_conversation(found, sources)])
 
 

@@ -117,6 +117,14 @@ def test_every_layout_is_read(text: str) -> None:
     assert [item.source.id for item in imported(others)] == (["2"] if others else [])
 
 
+def test_list_of_conversations_may_have_an_object_around_it() -> None:
+    value = {"version": 1, "data": [TALK, {**TALK, "id": "x2"}]}
+    assert detected(json.dumps(value)) == "sharegpt"
+    first, second = imported(read_value(value, "sharegpt"))
+    assert (first.source.id, second.source.id) == ("x1", "x2")
+    assert first.position == "1.data[0]" and "'version'" in first.notes[0] and not second.notes
+
+
 def test_same_content_twice_is_two_conversations() -> None:
     turns = {"conversations": TALK["conversations"]}
     first, second = imported(read_value([turns, turns], "sharegpt"))
