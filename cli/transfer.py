@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from enum import Enum
 from pathlib import Path
@@ -100,8 +99,9 @@ def import_(
     uri_file: UriFile = None,
 ) -> None:
     """Import conversations; a repeat imports nothing twice."""
+    from convostore.cli import import_report
     from convostore.cli.output import print_json
-    from convostore.schemas.errors import ImportFormatError, SchemaVersionError
+    from convostore.schemas.errors import ImportFormatError, InvalidRecordError, SchemaVersionError
     from convostore.store import ImportReport
     from convostore.store.source_layouts import shown_uri
 
@@ -133,23 +133,25 @@ def import_(
     ):
         if not dry_run:
             store.setup()
-        done = []
+        shown = list(map(shown_uri, names))
+        done: list[ImportReport] = []
         for name in names:
             try:
                 done.append(_import_one(store, name, format, user, dry_run, options))
-            except (ImportFormatError, SchemaVersionError, OSError) as error:
-                if len(names) == 1:
-                    raise
+            except (ImportFormatError, InvalidRecordError, SchemaVersionError, OSError) as error:
                 # A file that cannot be read does not keep the others out.
                 done.append(ImportReport(format, dry_run, error=_reason(error)))
-    names = list(map(shown_uri, names))
-    told = _told(names, done, dry_run)
+                if len(names) == 1:
+                    if report is not None:
+                        import_report.write(report, import_report.as_json(shown, done, dry_run))
+                    raise
+    told = import_report.as_json(shown, done, dry_run)
     if report is not None:
-        report.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        import_report.write(report, told)
     if as_json:
         print_json(told)
     else:
-        _say(names, done, dry_run)
+        import_report.say(shown, done, dry_run)
     if any(one.failed or one.error for one in done):
         raise typer.Exit(1)
 
@@ -219,53 +221,6 @@ def _import_one(
             on_progress=advance_by(advance),
             **options,
         )
-
-
-_COUNTS = (
-    "read",
-    "imported",
-    "updated",
-    "unchanged",
-    "renumbered",
-    "skipped",
-    "failed",
-    "branches",
-    "messages",
-)
-
-
-def _told(names: Sequence[str], done: Sequence[ImportReport], dry_run: bool) -> dict[str, Any]:
-    return {
-        "dry_run": dry_run,
-        **{count: sum(getattr(one, count) for one in done) for count in _COUNTS},
-        "files": [{"file": name, **one.to_json()} for name, one in zip(names, done, strict=True)],
-    }
-
-
-def _say(names: Sequence[str], done: Sequence[ImportReport], dry_run: bool) -> None:
-    from convostore.cli.output import plain, print_line
-
-    total = {count: sum(getattr(one, count) for one in done) for count in _COUNTS}
-    parts = [f"{total[count]:,} {count}" for count in _COUNTS[1:-2] if total[count]]
-    branches = f", {total['branches']:,} of them branches," if total["branches"] else ""
-    would = "would be: " if dry_run else ""
-    print_line(
-        f"read {total['read']:,} conversations{branches} with {total['messages']:,} messages; "
-        f"{would}{', '.join(parts) or 'nothing to do'}"
-    )
-    left = _SHOWN
-    for name, one in zip(names, done, strict=True):
-        where = f"{name}: " if len(names) > 1 else ""
-        for problem in one.problems[:left]:
-            print_line(f"  {where}{problem.kind} at {problem.position}: {plain(problem.reason, 300)}")
-        for note in one.notes[: max(0, left - len(one.problems))]:
-            print_line(f"  {where}note: {plain(note, 300)}")
-        if one.error:
-            print_line(f"  {where}{plain(one.error, 500)}")
-        left = max(0, left - len(one.problems) - len(one.notes))
-    hidden = sum(len(one.problems) + len(one.notes) + one.more_problems for one in done) - _SHOWN
-    if hidden > 0:
-        print_line(f"  and {hidden:,} more; --report FILE has them all")
 
 
 def _folder(out: Path | None, format: str) -> Callable[[str], AbstractContextManager[Write]]:

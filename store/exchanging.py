@@ -69,7 +69,7 @@ class ImportReport:
     ``branches`` says how many of ``read`` are branches. ``messages`` are those of what was taken, each once:
     a branch, or a conversation that goes on from another one, counts what it has of its own.
     ``error`` says why the reading ended before the input did; None when all of it was read. Of many problems
-    and notes the first are kept, ``more_problems`` counts the others.
+    and notes the first are kept, ``more_problems`` and ``more_notes`` count the others.
     """
 
     format: str
@@ -87,6 +87,7 @@ class ImportReport:
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     more_problems: int = 0
+    more_notes: int = 0
     error: str | None = None
 
     def __bool__(self) -> bool:
@@ -111,7 +112,9 @@ class ImportReport:
 
     def note(self, text: str) -> None:
         """Keep a note, once."""
-        if len(self.notes) < MOST_NOTES and text not in self.notes:
+        if len(self.notes) >= MOST_NOTES:
+            self.more_notes += 1
+        elif text not in self.notes:
             self.notes.append(text)
 
     def stop(self, reason: str) -> None:
@@ -120,7 +123,7 @@ class ImportReport:
 
     def merge(self, other: ImportReport) -> None:
         """Add what another import of the same format did."""
-        for count in (*_COUNTED, "more_problems"):
+        for count in (*_COUNTED, "more_problems", "more_notes"):
             setattr(self, count, getattr(self, count) + getattr(other, count))
         self.problems += other.problems
         for text in other.notes:
@@ -135,6 +138,7 @@ class ImportReport:
             "problems": [asdict(one) for one in self.problems],
             "more_problems": self.more_problems,
             "notes": self.notes,
+            "more_notes": self.more_notes,
             "error": self.error,
         }
 
