@@ -39,6 +39,7 @@ article.tool, article.system { border-left: 3px solid var(--line); padding-left:
 .rich h1, .rich h2, .rich h3, .rich h4, .rich h5, .rich h6 { font-size: 1.05rem; margin: 1rem 0 .4rem; }
 .rich h1 { font-size: 1.25rem; } .rich h2 { font-size: 1.15rem; } .rich li { margin: .15rem 0; }
 .rich ul, .rich ol { padding-left: 1.6rem; }
+.rich li > ul, .rich li > ol { margin: .15rem 0; }
 .rich table { border-collapse: collapse; display: block; overflow-x: auto; font-size: .925rem; }
 .rich th, .rich td { border: 1px solid var(--line); padding: .25rem .6rem; text-align: left; }
 blockquote { margin: .6rem 0; padding-left: .9rem; border-left: 3px solid var(--line); color: var(--faint); }
@@ -59,6 +60,6 @@ figure { margin: 0; }
 figcaption, .file { color: var(--faint); font-size: .875rem; overflow-wrap: anywhere; }
 footer { border-top: 1px solid var(--line); padding-top: 1rem; }
 footer h2 { font-size: 1.1rem; margin: 0 0 .5rem; }
-footer ul { padding-left: 1.2rem; margin: 0; } footer li { margin-bottom: .6rem; }
+footer ul { list-style: none; padding: 0; margin: 0; } footer li { margin-bottom: .6rem; }
 @media print { pre { max-height: none; white-space: pre-wrap; } article { break-inside: auto; } }
 """
