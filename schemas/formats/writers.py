@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from convostore.schemas.entries import Entry
 from convostore.schemas.formats import (
     anthropic_writer,
     librechat_writer,
@@ -19,6 +20,7 @@ from convostore.schemas.formats import (
 )
 from convostore.schemas.formats.outgoing import Losses, Outgoing, dialect_in, own_title, said_in
 from convostore.schemas.json_values import JSON
+from convostore.schemas.messages import ActionPart, AnyPart
 from convostore.schemas.translation import openai_messages
 
 __all__ = ["EXPORTED", "FILE_EACH", "PARQUET", "ROWS_LEAVE_OUT", "WRITERS", "Writer", "file_name"]
@@ -61,10 +63,26 @@ def _chat(given: Outgoing, losses: Losses) -> Iterator[JSON]:
         if dialect in (None, openai_chat.NAME):
             yield entry.message
             continue
-        message = said_in(entry)
-        if message is not None and message.thoughts is not None:
-            losses.add("thoughts are left out", given.record)
+        for what in _lost_in_chat(entry):
+            losses.add(what, given.record)
         yield from openai_messages(entry.message, dialect)
+
+
+def _lost_in_chat(entry: Entry) -> Iterator[str]:
+    message = said_in(entry)
+    if message is None:
+        return
+    if message.thoughts is not None:
+        yield "thoughts are left out"
+    if message.name is not None and not message.tool_outputs:
+        yield "names of speakers are left out"
+    for result in message.tool_outputs:
+        if result.is_error:
+            yield "whether a result is an error is left out"
+        if not isinstance(result.output, str):
+            yield "results that are no text are written as their JSON"
+    if any(isinstance(part, (ActionPart, AnyPart)) for part in message.content):
+        yield "parts that chat has not stay as they are"
 
 
 WRITERS: dict[str, Writer] = {

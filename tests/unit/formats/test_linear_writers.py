@@ -171,7 +171,13 @@ def test_anthropic_says_what_it_loses() -> None:
 def test_openai_chat_has_no_parts_of_others() -> None:
     notes: list[str] = []
     value = json.loads(written("openai", outgoing(ANDA), notes))
-    assert notes == ["thoughts are left out"]
+    assert set(notes) == {
+        "names of speakers are left out",
+        "thoughts are left out",
+        "results that are no text are written as their JSON",
+        "whether a result is an error is left out",
+        "parts that chat has not stay as they are",
+    }
     assert [message["role"] for message in value["messages"]] == [
         "system", "user", "assistant", "tool", "tool", "assistant", "user",
     ]  # fmt: skip
