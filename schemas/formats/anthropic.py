@@ -29,7 +29,8 @@ from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id
 from convostore.schemas.formats.http_records import Exchange, exchange_of, exchanges_in, keep_once
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
-from convostore.schemas.formats.message_runs import conversations_in, held_conversations
+from convostore.schemas.formats.message_runs import conversations_in, held_conversations, stated_in
+from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import Piece, rest_of
 from convostore.schemas.formats.remarks import Remarks
 from convostore.schemas.json_values import JSON, dump_text
@@ -271,13 +272,17 @@ def _conversation(found: Found, sources: Sources) -> Item:
             return Refused(found.position, f"a value of {kind} without messages", id)
     if not messages:
         return Refused(found.position, "it has no messages", id, skipped=True)
+    stated = stated_in(unknown, Moments(remarks))
     return Draft(
         user=sources.owner(),
         source=sources.source(id, content),
         pieces=[_piece(message, remarks) for message in messages],
         size=len(content),
+        title=stated.title,
+        created=stated.created,
+        updated=stated.updated,
         usage=usage,
-        unknown=unknown,
+        unknown=stated.unknown,
         notes=(*found.notes, *remarks.lines()),
     ).imported(found.position)
 

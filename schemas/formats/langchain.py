@@ -24,7 +24,7 @@ from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.formats.langchain_messages import is_message, piece_of
-from convostore.schemas.formats.message_runs import conversations_in, held_conversations
+from convostore.schemas.formats.message_runs import conversations_in, held_conversations, stated_in
 from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import Piece, odd_piece, rest_of
 from convostore.schemas.formats.remarks import Remarks
@@ -93,21 +93,18 @@ def _conversation(found: Found, sources: Sources) -> Item:
     pieces = [piece_of(item, remarks) for item in given]
     content = dump_text(value)
     about = value if isinstance(value, dict) else {}
-    created = (
-        moments.read(about.get("created_at")),
-        moments.read_or_clock(about.get("createdAt"), about.get("_id")),
-    )
+    named = (one for one in _SESSIONS if id is not None and first_id(about, one) == id)
+    stated = stated_in(rest_of(about, name, *named), moments)
+    created = stated.created or [moments.read_or_clock(None, about.get("_id"))]
     return Draft(
         user=sources.owner(),
         source=sources.source(id, content),
         pieces=pieces,
         size=len(content),
-        title=("title", about.get("title")),
+        title=stated.title,
         created=created,
-        updated=[moments.read(about.get("updated_at")), moments.read(about.get("updatedAt"))],
-        unknown=rest_of(
-            about, name, "title", *(one for one in _SESSIONS if id and first_id(about, one) == id)
-        ),
+        updated=stated.updated,
+        unknown=stated.unknown,
         notes=(*found.notes, *remarks.lines()),
     ).imported(found.position)
 

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from convostore.schemas.formats.items import Found, Refused
+from convostore.schemas.formats.moments import Moments
+from convostore.schemas.formats.parts import rest_of
 from convostore.schemas.json_values import JSON
 
-__all__ = ["conversations_in", "held_conversations"]
+__all__ = ["Stated", "conversations_in", "held_conversations", "stated_in"]
 
 # Members under which a list of conversations may lie, when an object stands around it.
 _WRAPPERS = ("conversations", "chats", "data")
+
+
+_CREATED = ("created_at", "createdAt", "create_time")
+_UPDATED = ("updated_at", "updatedAt", "update_time", "completed_at")
+
+
+class Stated(NamedTuple):
+    """What the object around messages says of their conversation; ``unknown`` is all of it but the title."""
+
+    title: tuple[str, JSON]
+    created: list[int | None]
+    updated: list[int | None]
+    unknown: dict[str, JSON]
+
+
+def stated_in(about: Mapping[str, JSON], moments: Moments) -> Stated:
+    """The title and the times of a conversation, where what stands around its messages has them."""
+    return Stated(
+        ("title", about.get("title")),
+        [moments.read(about[name]) for name in _CREATED if name in about],
+        [moments.read(about[name]) for name in _UPDATED if name in about],
+        rest_of(about, "title"),
+    )
 
 
 def held_conversations(value: JSON, is_conversation: Callable[[JSON], bool]) -> tuple[str, list[JSON]] | None:

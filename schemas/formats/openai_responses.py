@@ -33,7 +33,7 @@ from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id
 from convostore.schemas.formats.http_records import exchanges_in
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
-from convostore.schemas.formats.message_runs import conversations_in, held_conversations
+from convostore.schemas.formats.message_runs import conversations_in, held_conversations, stated_in
 from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import Piece, rest_of
 from convostore.schemas.formats.remarks import Remarks
@@ -204,13 +204,17 @@ def _conversation(found: Found, sources: Sources) -> Item:
             remarks.add("items that are no objects are kept as they are", item)
     content = dump_text(value if len(values) == 1 else values)
     made = told.made or [None] * len(told.items)
+    stated = stated_in(told.unknown, Moments(remarks))
     return Draft(
         user=sources.owner(),
         source=sources.source(told.id, content),
         pieces=[Piece(item, at, NAME) for item, at in zip(told.items, made, strict=True)],
         size=len(content),
+        title=stated.title,
+        created=stated.created,
+        updated=stated.updated,
         usage=told.usage,
-        unknown=told.unknown,
+        unknown=stated.unknown,
         notes=(*found.notes, *remarks.lines()),
     ).imported(found.position)
 

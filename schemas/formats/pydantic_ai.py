@@ -22,7 +22,7 @@ from convostore.schemas.formats.counters import usage_of
 from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
-from convostore.schemas.formats.message_runs import conversations_in, held_conversations
+from convostore.schemas.formats.message_runs import conversations_in, held_conversations, stated_in
 from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import (
     Piece,
@@ -126,12 +126,16 @@ def _conversation(found: Found, sources: Sources) -> Item:
         (id for id in (first_id(entry, "conversation_id") for entry in reversed(given)) if id is not None),
         None,
     )
+    stated = stated_in(rest_of(value, name) if isinstance(value, dict) else {}, moments)
     return Draft(
         user=sources.owner(),
         source=sources.source(id, content),
         pieces=pieces,
         size=len(content),
-        unknown=rest_of(value, name) if isinstance(value, dict) else {},
+        title=stated.title,
+        created=stated.created,
+        updated=stated.updated,
+        unknown=stated.unknown,
         notes=(*found.notes, *remarks.lines()),
     ).imported(found.position)
 
@@ -218,7 +222,7 @@ def _parts(part: JSON, role: str, resources: list[Resource]) -> list[JSON]:
         return [_call(part, kind, rest)]
     if _is_result(part) and isinstance(part.get("tool_name"), str):
         return [_result(part, kind, rest)]
-    if kind == "retry-prompt" and isinstance(said, str):
+    if kind in ("retry-prompt", "retry-feedback") and isinstance(said, str):
         return [text(said, {"part_kind": kind, **rest})]
     if kind == "file":
         return [_file(said, rest, resources) or part]

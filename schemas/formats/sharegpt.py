@@ -5,7 +5,7 @@ its speaker stays in the message's ``source`` where it is no role of Anda's. A `
 the assistant, or several when its value lists them; an ``observation`` a tool's output. Neither has an id in
 the source, so none is made up. Each ``<image>`` in the texts stands for the next of the conversation's
 ``images``, which become resources; videos and audios likewise. ``system``, ``tools`` and all other members
-lie beside the record; a ``title`` is its title. There are no times.
+lie beside the record; a ``title`` is its title. Messages have no times.
 
 Read: arrays, JSON Lines, one object, turns under other names (``conversation``, ``items``, ``messages``,
 ``dialog``, ``turns``), a list of turns a line, and one turn a line. A conversation is known again by its
@@ -24,7 +24,8 @@ from convostore.schemas.formats.content_parts import content_parts
 from convostore.schemas.formats.foreign import Draft, Item, Sources, first_id
 from convostore.schemas.formats.items import Found, ReadOptions, Refused
 from convostore.schemas.formats.json_layout import json_values
-from convostore.schemas.formats.message_runs import conversations_in, held_conversations
+from convostore.schemas.formats.message_runs import conversations_in, held_conversations, stated_in
+from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import (
     Piece,
     arguments_of,
@@ -142,15 +143,18 @@ def _conversation(found: Found, sources: Sources) -> Item:
     files = _Files(value, turns)
     pieces = [_piece(turn, files, remarks) for turn in turns]
     content = dump_text(found.value)
-    named = [name, "title", *files.told]
+    named = [name, *files.told]
     named += [member for member in ("id", "uuid", "_id") if id is not None and first_id(value, member) == id]
+    stated = stated_in(rest_of(value, *named), Moments(remarks))
     return Draft(
         user=sources.owner(),
         source=sources.source(id, content),
         pieces=pieces,
         size=len(content),
-        title=("title", value.get("title")),
-        unknown=rest_of(value, *named),
+        title=stated.title,
+        created=stated.created,
+        updated=stated.updated,
+        unknown=stated.unknown,
         notes=(*found.notes, *remarks.lines()),
     ).imported(found.position)
 

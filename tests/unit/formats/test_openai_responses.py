@@ -87,6 +87,25 @@ def test_lists_a_line_and_objects_with_an_id_are_conversations() -> None:
     assert (session.source.id, session.unknown) == ("s1", {"id": 5})
 
 
+@pytest.mark.parametrize("name", ["anthropic", "langchain", "openai-responses", "pydantic-ai", "sharegpt"])
+def test_title_and_times_beside_the_messages_are_the_conversations(name: str) -> None:
+    said: dict[str, Any] = {
+        "anthropic": {"role": "user", "content": [{"type": "thinking", "thinking": "x"}]},
+        "langchain": {"type": "human", "data": {"content": "x"}},
+        "openai-responses": ITEMS[3],
+        "pydantic-ai": {"kind": "request", "parts": []},
+        "sharegpt": {"from": "human", "value": "x"},
+    }[name]
+    about = {"title": "T", "created_at": 1767323045, "updatedAt": "2026-01-02T03:04:06Z"}
+    value = {**about, "messages": [said], "note": None}
+    assert detected(json.dumps(value)) == name
+    found = only(read_value(value, name))
+    assert found.conversation.extra == {"title": "T"}
+    assert found.unknown == {"note": None, **{one: about[one] for one in ("created_at", "updatedAt")}}
+    times_of = found.conversation.created_at, found.conversation.updated_at
+    assert times_of == (1_767_323_045_000, 1_767_323_046_000) and not times([found])
+
+
 def test_a_response_gives_its_time_to_its_items() -> None:
     found = only(read_value(response("resp_a", ITEMS[2:4]), NAME))
     assert found.conversation.messages == ITEMS[2:4] and times([found]) == [1_767_323_045_000] * 2
