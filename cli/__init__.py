@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from convostore.cli import changing, looking, rankings, reporting, running, transfer
+from convostore.cli import changing, looking, migrating, rankings, reporting, running, transfer
 from convostore.cli import history as past
 from convostore.cli import stats as figures
 from convostore.cli.application import Application
@@ -66,6 +66,7 @@ app.command("history")(past.history)
 app.command("undo")(past.undo)
 app.command("redo")(past.redo)
 app.command("fork")(past.fork)
+app.add_typer(migrating.migrate, name="migrate")
 app.add_typer(figures.stats, name="stats")
 figures.stats.command("top")(rankings.top)
 figures.stats.command("heatmap")(rankings.heatmap)

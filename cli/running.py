@@ -42,6 +42,8 @@ def init(
     if not done:
         print_line("nothing is missing")
     print_line(f"schema version {done.schema_version}")
+    if done.pending:
+        print_line("documents of an older schema version wait: see convostore migrate status")
 
 
 def serve(

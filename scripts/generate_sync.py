@@ -34,6 +34,7 @@ WORDS = {
     "AsyncUserStore": "UserStore",
     "AsyncResources": "Resources",
     "AsyncAnalytics": "Analytics",
+    "AsyncMigrations": "Migrations",
     "AsyncUserResources": "UserResources",
     "AsyncUserAnalytics": "UserAnalytics",
     "AsyncBackend": "Backend",

@@ -22,6 +22,7 @@ from convostore.store.figures import (
     UsersRow,
     WaitingRow,
 )
+from convostore.store.migrations.reports import MigrationReport, MigrationStatus, Refusal, StepStatus
 from convostore.store.parameters import ALL_USERS, UNSET
 from convostore.store.results import (
     Appended,
@@ -61,16 +62,20 @@ __all__ = [
     "HeatRow",
     "ImportReport",
     "MessagesRow",
+    "MigrationReport",
+    "MigrationStatus",
     "Problem",
     "Queued",
     "QueuesRow",
     "ReasonCount",
+    "Refusal",
     "Revision",
     "Rewritten",
     "Saved",
     "SeriesRow",
     "SetupReport",
     "StatusRow",
+    "StepStatus",
     "TopRow",
     "UsageRow",
     "UserStore",

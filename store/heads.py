@@ -25,6 +25,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+from bson.decimal128 import Decimal128
 from bson.int64 import Int64
 from bson.objectid import ObjectId
 from pydantic import ValidationError
@@ -61,6 +62,7 @@ __all__ = [
     "Head",
     "conversation_head",
     "embedded",
+    "named_resources",
     "new_head",
     "queue_items",
     "record_fields",
@@ -112,7 +114,8 @@ _REASON: Final = 500
 HEAD_FIELDS: Final[dict[str, Any]] = {
     **dict.fromkeys(_MEMBERS, 1),
     "messages": {"$slice": -1},
-    "opening": {"$first": "$messages"},
+    # Of a foreign document, which is read whole then, a message may take half of what one document can have.
+    "opening": {"$cond": [{"$ifNull": ["$schema_version", False]}, {"$first": "$messages"}, None]},
     "resource_count": {"$size": {"$ifNull": ["$resources", []]}},
     "artifact_count": {"$size": {"$ifNull": ["$artifacts", []]}},
 }
@@ -381,6 +384,13 @@ def record_members(head: Head) -> dict[str, Any]:
         "created_at": decode_u64(head["created_at"]),
         "updated_at": decode_u64(head["updated_at"]),
     }
+
+
+def named_resources(head: Head) -> set[int]:
+    """The ids of the resources that a conversation names."""
+    lists = [head[name] for name in ("resources", "artifacts") if isinstance(head.get(name), list)]
+    ids = [item.get("_id") for items in lists for item in items if isinstance(item, dict)]
+    return {decode_u64(id) for id in ids if isinstance(id, (int, Decimal128))}
 
 
 def message_count(head: Head) -> int:

@@ -10,8 +10,8 @@ __all__ = ["COLLECTIONS", "SCHEMA_VERSION", "Bounds", "Limits"]
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
-SCHEMA_VERSION: Final = 1
-"""Of the documents this release writes; kept in each head and in ``meta``."""
+SCHEMA_VERSION: Final = 2
+"""Of the documents this release writes; kept in each head and in ``meta``; see ``store/migrations``."""
 
 COLLECTIONS: Final = (
     "conversations",

@@ -44,6 +44,7 @@ FIELDS: Final = (
     "forked_from",
     "lineage",
     "version",
+    "schema_version",
     "revision",
     "log",
     "log_start",

@@ -134,6 +134,8 @@ class SetupReport:
     validators: tuple[str, ...] = ()
     schema_version: int = 0
     dry_run: bool = False
+    pending: bool = False
+    """Whether the database is below this release's schema version: ``migrations`` bring it there."""
 
     def __bool__(self) -> bool:
         return bool(self.created or self.indexes or self.validators)

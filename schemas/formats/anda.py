@@ -22,11 +22,13 @@ from convostore.schemas.anda_records import (
     AndaRecord,
     AndaRefused,
     anda_records,
+    read_anda,
 )
 from convostore.schemas.anda_writing import RecordWriter
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.dialects import dialect_of
 from convostore.schemas.entries import Source
+from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.formats.byte_input import ByteInput
 from convostore.schemas.formats.cbor_input import cbor_values, looks_like_cbor
 from convostore.schemas.formats.items import (
@@ -43,7 +45,7 @@ from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.identifiers import check_user
 from convostore.schemas.json_values import JSON, dump_text
 
-__all__ = ["NAME", "fits", "looks_rendered", "read", "write"]
+__all__ = ["NAME", "fits", "looks_rendered", "read", "read_document", "write"]
 
 NAME = "anda"
 _RECORD_SIGNS = frozenset(("status", "usage", "period", "resources", "artifacts"))
@@ -100,6 +102,18 @@ def read(source: ByteInput, options: ReadOptions) -> Iterator[_Item]:
         yield from [found] if isinstance(found, Refused) else reader.take(found)
 
 
+def read_document(value: Mapping[str, Any]) -> Imported:
+    """One record as a document of a database holds it.
+
+    Raises:
+        InvalidRecordError: it is none, or cannot be read; ``path`` is where.
+
+    """
+    if not fits(value) or not isinstance(value.get("messages"), list):
+        raise InvalidRecordError("conversation", "is no Anda record: it has no messages, status and usage")
+    return _Reading(ReadOptions(), binary=False).record(str(value["_id"]), read_anda(value), ())
+
+
 class _Reading:
     """One input being read."""
 
@@ -114,7 +128,7 @@ class _Reading:
         for item in anda_records(found.value, self.how):
             position: Position = f"{found.position}{item.path}" if item.path else found.position
             if isinstance(item, AndaRecord):
-                yield self._record(position, item, found.notes)
+                yield self.record(position, item, found.notes)
             elif isinstance(item, AndaDelta):
                 yield self._delta(position, item)
             elif isinstance(item, AndaNotice):
@@ -122,7 +136,8 @@ class _Reading:
             else:
                 yield _refused(position, item)
 
-    def _record(self, position: Position, item: AndaRecord, notes: tuple[str, ...]) -> Imported:
+    def record(self, position: Position, item: AndaRecord, notes: tuple[str, ...]) -> Imported:
+        """One record, with the identity by which it is known again."""
         record, unknown, user = item.conversation, dict(item.unknown), self.options.user
         notes += item.notes
         if item.lossy:

@@ -16,6 +16,7 @@ from convostore.schemas.errors import UnavailableError
 from convostore.store import faults
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._setup import known_schema
 from convostore.store.engine import EmbeddedEngine, resolve_uri
 from convostore.store.layout import Bounds
 
@@ -86,9 +87,12 @@ class AsyncConnection:
                 database = self._client[_DATABASE]
             # Within a call its timeout would count for finding a server, not that of the URI.
             await _pace.settle(self._client.admin.command("ping"))
-        return AsyncBackend(
+        backend = AsyncBackend(
             database, prefix=self._prefix, clock=self._clock, timeout=self._timeout, bounds=self._bounds
         )
+        with backend.call("connect"):
+            await known_schema(backend, comment="connect")
+        return backend
 
     async def close(self) -> None:
         """Close what was opened; the engine stops when nobody else uses its folder.

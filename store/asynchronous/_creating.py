@@ -16,6 +16,7 @@ from convostore.store import history, parameters
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import store_pieces
+from convostore.store.asynchronous._lifting import lift
 from convostore.store.asynchronous._numbering import lift_counter, next_ids
 from convostore.store.asynchronous._reading import read_record
 from convostore.store.asynchronous._sealing import store_segments
@@ -24,6 +25,8 @@ from convostore.store.births import first_records
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.faults import Unclear
 from convostore.store.heads import Head, new_head, record_fields
+from convostore.store.layout import SCHEMA_VERSION
+from convostore.store.migrations import older_than
 from convostore.store.requests import attachments
 from convostore.store.runs import (
     NewEntry,
@@ -267,7 +270,11 @@ async def continue_from(
     }
     for attempt in backend.attempts():
         try:
-            await backend.update_once("conversations", query, update, comment="continue_from")
+            if not await backend.update_once("conversations", query, update, comment="continue_from"):
+                older = {**query, **older_than(SCHEMA_VERSION)}
+                if await backend.find_one("conversations", older, {"_id": 1}, comment="continue_from"):
+                    await lift(backend, older, comment="continue_from")
+                    await backend.update_once("conversations", query, update, comment="continue_from")
             return record
         except Unclear:
             if backend.is_last(attempt):

@@ -17,14 +17,15 @@ from convostore.store.asynchronous import _files, _pace
 from convostore.store.asynchronous._asides import aside_rows
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import read_blobs
-from convostore.store.asynchronous._listing import scan_ids
+from convostore.store.asynchronous._lifting import present
+from convostore.store.asynchronous._listing import scan_heads, scan_ids
 from convostore.store.asynchronous._reading import blobs_of, not_found
 from convostore.store.asynchronous._splicing import read_segments
 from convostore.store.baselines import load
 from convostore.store.codec import decode_body, decode_u64, encode_u64
 from convostore.store.exchanging import ExportReport
 from convostore.store.finding import Wanted
-from convostore.store.heads import Head, decode_unknown, embedded, source_of
+from convostore.store.heads import Head, decode_unknown, embedded, named_resources, source_of
 from convostore.store.portable import (
     EntriesWithin,
     change_to_json,
@@ -69,7 +70,7 @@ class Exporter:
         self.out(writer.header())
         async for stored in self._resources(wanted):
             await self._resource(writer, stored)
-        async for row in scan_ids(self._backend, wanted, batch=_SCANNED):
+        async for row in self._scanned(wanted):
             try:
                 with tempfile.SpooledTemporaryFile(
                     _IN_MEMORY, mode="w+", encoding="ascii", newline="\n"
@@ -179,7 +180,7 @@ class Exporter:
         self, wanted: Wanted, text_of: Callable[[StoredEntry, Any], str], but: Container[int] = ()
     ) -> AsyncIterator[tuple[Conversation, Head, IO[str], int]]:
         """Each record without its messages; their texts, or those of their entries, are lines of the file."""
-        async for row in scan_ids(self._backend, wanted, fields={"log": 0, "recent": 0}, batch=_SCANNED):
+        async for row in self._scanned(wanted, {"log": 0, "recent": 0}):
             if but and decode_u64(row["_id"]) in but:
                 continue
             with tempfile.SpooledTemporaryFile(
@@ -210,10 +211,20 @@ class Exporter:
             await _pace.pause(attempt)
         raise _moving(row)
 
+    def _scanned(self, wanted: Wanted, fields: Mapping[str, Any] | None = None) -> AsyncIterator[Head]:
+        return scan_heads(
+            self._backend, wanted, fields, comment=_CALL, batch=_SCANNED, refused=self._left_out
+        )
+
+    def _left_out(self, id: Any, error: Exception) -> None:
+        self._report.note(f"document {str(id)[:80]!a} is no conversation and was left out: {error}")
+
     async def _again(self, row: Mapping[str, Any]) -> Head:
         owner = {"_id": row["_id"], "user": row["user"]}
         with self._backend.call(_CALL):
             head = await self._backend.find_one("conversations", owner, comment=_CALL)
+            if head is not None:
+                head = await present(self._backend, owner, head, None, comment=_CALL)
         if head is None:
             raise not_found(owner)
         return head
@@ -376,8 +387,7 @@ class Exporter:
         fields = {"user": 1, "resources._id": 1, "artifacts._id": 1}
         named: set[int] = set()
         async for head in scan_ids(self._backend, wanted, fields=fields):
-            for name in ("resources", "artifacts"):
-                named |= {decode_u64(item["_id"]) for item in head.get(name, ()) if "_id" in item}
+            named |= named_resources(head)
         return named
 
     async def _resource(self, writer: canonical.CanonicalWriter, stored: Mapping[str, Any]) -> None:

@@ -162,7 +162,7 @@ class ListCalls(StoreFace):
         wanted = conversations_wanted(user, thread, status, label, since, until)
         backend = await self._opened()
         fields = None if backend.engine == "mongomock" else HEAD_FIELDS
-        async for head in _listing.scan_ids(backend, wanted, fields=fields):
+        async for head in _listing.scan_heads(backend, wanted, fields, comment="scan"):
             yield conversation_head(head)
 
     async def batch_get(self, ids: Sequence[int], *, user: UserScope) -> list[Conversation]:

@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, Final
 
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.entries import Page
 from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._lifting import is_present, listed, with_version
 from convostore.store.asynchronous._reading import blobs_of, complete, read_record
 from convostore.store.baselines import load
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.finding import Wanted, cursor_after, query_for
-from convostore.store.heads import HEAD_FIELDS, conversation_head
+from convostore.store.heads import HEAD_FIELDS, Head, conversation_head
 from convostore.store.results import ConversationHead
 
-__all__ = ["batch_get", "count", "find", "scan_ids", "walk"]
+__all__ = ["batch_get", "count", "find", "scan_heads", "scan_ids", "walk"]
 
 _SCANNED = 200
+_NUMBERED: Final = {"_id": {"$gte": 0}}
+"""Ids of conversations are numbers: what else somebody put there is in no list. It also lets an index be
+counted, where the server would read the collection.
+"""
 
 
 async def find(
     backend: AsyncBackend, wanted: Wanted, limit: int, cursor: str | None
 ) -> Page[ConversationHead]:
     """One page of heads, the highest id first."""
-    query = query_for(wanted, cursor)
+    query = _NUMBERED | query_for(wanted, cursor)
     fields = None if backend.engine == "mongomock" else HEAD_FIELDS
     found = await backend.find(
-        "conversations", query, fields, comment="find", sort=[("_id", -1)], limit=limit + 1
+        "conversations", query, with_version(fields), comment="find", sort=[("_id", -1)], limit=limit + 1
     )
     ids = [decode_u64(head["_id"]) for head in found]
-    return Page(tuple(map(conversation_head, found[:limit])), cursor_after(ids, limit))
+    heads = await listed(backend, found[:limit], fields, comment="find")
+    return Page(tuple(map(conversation_head, heads)), cursor_after(ids, limit))
 
 
 async def count(backend: AsyncBackend, wanted: Wanted) -> int:
     """How many there are."""
-    # Without a condition an index is counted, where the server would read the collection.
-    query = query_for(wanted) or {"_id": {"$gte": 0}}
+    query = _NUMBERED | query_for(wanted)
     counted = await backend.aggregate("conversations", [{"$match": query}, {"$count": "n"}], comment="count")
     return int(counted[0]["n"]) if counted else 0
 
@@ -51,7 +56,31 @@ def scan_ids(
 ) -> AsyncIterator[dict[str, Any]]:
     """Documents of conversations in order of id, as :func:`walk` gives them."""
     last = None if after is None else encode_u64(after)
-    return walk(backend, "conversations", query_for(wanted), fields, comment="scan", after=last, batch=batch)
+    query = _NUMBERED | query_for(wanted)
+    return walk(backend, "conversations", query, fields, comment="scan", after=last, batch=batch)
+
+
+async def scan_heads(
+    backend: AsyncBackend,
+    wanted: Wanted,
+    fields: Any = None,
+    *,
+    comment: str,
+    batch: int = _SCANNED,
+    refused: Callable[[Any, Exception], None] | None = None,
+) -> AsyncIterator[Head]:
+    """The heads of conversations in order of id, as heads of the present schema version.
+
+    ``refused`` is told of documents that are no conversations.
+    """
+    async for head in scan_ids(backend, wanted, fields=with_version(fields), batch=batch):
+        if is_present(head):
+            yield head
+            continue
+        with backend.call(comment):
+            lifted = await listed(backend, [head], fields, comment=comment, refused=refused)
+        for one in lifted:
+            yield one
 
 
 async def walk(
@@ -89,6 +118,7 @@ async def batch_get(backend: AsyncBackend, user: str | None, ids: Sequence[int])
     heads = await backend.find(
         "conversations", query, {"log": 0, "recent": 0}, comment="batch_get", sort=[("_id", 1)]
     )
+    heads = await listed(backend, heads, {"log": 0, "recent": 0}, comment="batch_get")
     records = []
     for head in heads:
         owner = {"_id": head["_id"], "user": head["user"]}

@@ -17,6 +17,7 @@ from convostore.store import paging
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import read_blobs
+from convostore.store.asynchronous._lifting import is_present, present, with_version
 from convostore.store.asynchronous._splicing import read_segments
 from convostore.store.baselines import load
 from convostore.store.codec import decode_u64
@@ -44,13 +45,17 @@ async def read_head(
     *,
     comment: str,
 ) -> Head:
-    """The head.
+    """The head, as one of the present schema version; one that is older is lifted first for a call that
+    writes.
 
     Raises:
         NotFoundError: there is none of that id for that user.
+        SchemaVersionError: a newer release wrote it.
 
     """
-    head = await backend.find_one("conversations", owner, fields, comment=comment)
+    head = await backend.find_one("conversations", owner, with_version(fields), comment=comment)
+    if head is not None and not is_present(head):
+        head = await present(backend, owner, head, fields, comment=comment)
     if head is None:
         raise not_found(owner)
     return head

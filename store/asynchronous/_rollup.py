@@ -9,7 +9,7 @@ a slower one from overwriting what is newer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from bson.int64 import Int64
 from pymongo import ReplaceOne, UpdateOne
@@ -27,6 +27,8 @@ _CALL = "rollup"
 _BATCH = 500
 _CHUNK = 5_000
 _MARKED = 5_000
+_WRITTEN: Final = {"schema_version": {"$exists": True}}
+"""Conversations, not what else somebody put there."""
 
 
 async def advance(backend: AsyncBackend) -> int:
@@ -57,7 +59,7 @@ async def rebuild(backend: AsyncBackend) -> int:
                 )
                 if not found:
                     break
-                these = {"_id": {"$gte": found[0]["_id"], "$lte": found[-1]["_id"]}}
+                these = {"_id": {"$gte": found[0]["_id"], "$lte": found[-1]["_id"]}, **_WRITTEN}
                 again = {"$min": {"dirty": Int64(0)}, "$unset": {"rolled": ""}}
                 await backend.update_many("conversations", these, again, comment=_CALL)
             last = found[-1]["_id"]
@@ -153,6 +155,7 @@ async def _settle(backend: AsyncBackend, heads: Sequence[Head]) -> None:
                 "_id": head["_id"],
                 "user": head["user"],
                 "version": head["version"],
+                "schema_version": head["schema_version"],  # a migration may change what was read
                 # Queues change without raising the version.
                 "queue_bytes": head.get("queue_bytes"),
                 "taken.receipt": head.get("taken", {}).get("receipt"),

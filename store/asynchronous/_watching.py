@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 import bson
+from bson.decimal128 import Decimal128
 from bson.errors import BSONError
 from pymongo.errors import OperationFailure
 
@@ -135,7 +136,7 @@ class AsyncWatch:
             self._seen = {int(id): _Seen(*pair) for id, pair in noted.items()}
             return
         heads = await self._backend.find("conversations", self._query(), _FIELDS, comment="watch")
-        self._seen = {decode_u64(head["_id"]): _seen(head) for head in heads}
+        self._seen = {decode_u64(head["_id"]): _seen(head) for head in heads if _is_conversation(head)}
 
     async def _changes(self) -> AsyncIterator[Change]:
         pending = list(self._seen) if self._token is not None else []
@@ -162,6 +163,8 @@ class AsyncWatch:
         if event["operationType"] in _ENDS:
             self._closed = True
             return []
+        if not isinstance(event["documentKey"]["_id"], (int, Decimal128)):
+            return []
         id = decode_u64(event["documentKey"]["_id"])
         if self._blind and id not in self._seen and event["operationType"] != "insert":
             known = "next" in event
@@ -171,7 +174,7 @@ class AsyncWatch:
     async def _moved(self) -> list[int]:
         with self._backend.call("watch"):
             heads = await self._backend.find("conversations", self._query(), _FIELDS, comment="watch")
-        now = {decode_u64(head["_id"]): _seen(head) for head in heads}
+        now = {decode_u64(head["_id"]): _seen(head) for head in heads if _is_conversation(head)}
         moved = [id for id, seen in now.items() if self._seen.get(id) != seen]
         return moved + [id for id in self._seen if id not in now]
 
@@ -183,6 +186,8 @@ class AsyncWatch:
         with self._backend.call("watch"):
             head = await self._backend.find_one("conversations", owner, _FIELDS, comment="watch")
             before = self._seen.get(id)
+            if head is not None and not _is_conversation(head):
+                return None
             if head is None:
                 if before is None:
                     return None
@@ -241,6 +246,11 @@ def _checked(token: Any) -> Mapping[str, Any] | None:
 
 def _stream_token(text: str | None) -> Mapping[str, Any] | None:
     return None if text is None else bson.decode(bytes.fromhex(text))
+
+
+def _is_conversation(head: Mapping[str, Any]) -> bool:
+    """Whether it is one already; a record that lies there as somebody put it is news once it is adopted."""
+    return "version" in head and "next_entry" in head
 
 
 def _seen(head: Mapping[str, Any]) -> _Seen:

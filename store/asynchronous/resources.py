@@ -17,6 +17,7 @@ from convostore.store.asynchronous._listing import walk
 from convostore.store.asynchronous._numbering import next_ids
 from convostore.store.codec import decode_body, decode_u64, encode_body, encode_u64
 from convostore.store.faults import Unclear
+from convostore.store.heads import named_resources
 from convostore.store.layout import Limits
 from convostore.store.parameters import UNSET, Unset, UserScope
 from convostore.store.results import Collected
@@ -224,8 +225,7 @@ async def _named_by(backend: AsyncBackend, user: str) -> set[int]:
     fields = {"resources._id": 1, "artifacts._id": 1}
     named: set[int] = set()
     async for head in walk(backend, "conversations", {"user": user}, fields, comment=_COLLECT):
-        for name in ("resources", "artifacts"):
-            named |= {decode_u64(item["_id"]) for item in head.get(name, ()) if "_id" in item}
+        named |= named_resources(head)
     return named
 
 

@@ -27,6 +27,7 @@ from convostore.store.asynchronous._past_calls import PastCalls
 from convostore.store.asynchronous._queue_calls import QueueCalls
 from convostore.store.asynchronous._record_calls import RecordCalls
 from convostore.store.asynchronous.analytics import AsyncAnalytics
+from convostore.store.asynchronous.migrations import AsyncMigrations
 from convostore.store.asynchronous.resources import AsyncResources
 from convostore.store.asynchronous.saved_sessions import AsyncSavedSessions
 from convostore.store.asynchronous.users import AsyncUserStore
@@ -126,6 +127,11 @@ class AsyncConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
         return AsyncAnalytics(self._opened)
 
     @property
+    def migrations(self) -> AsyncMigrations:
+        """Migrations between schema versions: where the database stands, and running them."""
+        return AsyncMigrations(self._opened)
+
+    @property
     def saved_sessions(self) -> AsyncSavedSessions:
         """Saved sessions of agents in exchange with conversations."""
         return AsyncSavedSessions(self._opened, self._ids)
@@ -133,7 +139,9 @@ class AsyncConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
     async def setup(self, *, dry_run: bool = False) -> SetupReport:
         """Make the collections, validators and indexes that are missing; safe to call at every start.
 
-        One round trip when there is nothing to do. With ``dry_run`` nothing is made.
+        One round trip when there is nothing to do. With ``dry_run`` nothing is made. Documents of an older
+        release stay as they are, and the report's ``schema_version`` is that of the database: ``migrations``
+        raises it.
 
         Raises:
             ConflictError: a collection of the same name holds something else.

@@ -15,8 +15,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+import bson
 import pymongo
+from bson.codec_options import CodecOptions
 from bson.objectid import ObjectId
+from bson.raw_bson import RawBSONDocument
 from pymongo import ReplaceOne
 from pymongo.errors import BulkWriteError, CursorNotFound, DuplicateKeyError, PyMongoError, WriteConcernError
 from pymongo.read_preferences import ReadPreference
@@ -26,7 +29,7 @@ from convostore.schemas.errors import UnavailableError
 from convostore.store import faults
 from convostore.store.capabilities import engine_of
 from convostore.store.codec import OPTIONS
-from convostore.store.layout import COLLECTIONS, Bounds
+from convostore.store.layout import COLLECTIONS, SCHEMA_VERSION, Bounds
 from convostore.store.synchronous import _pace
 
 __all__ = ["Backend", "wall_clock"]
@@ -138,6 +141,16 @@ class Backend:
         )
         return found
 
+    def find_raw(self, name: str, query: Mapping[str, Any], *, comment: str) -> bytes | None:
+        """The bytes of one document, as the server gave them."""
+        if self.engine == "mongomock":
+            found = self.find_one(name, query, comment=comment)
+            return None if found is None else bson.encode(found, codec_options=OPTIONS)
+        raw: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
+        collection = self.collection(name).with_options(codec_options=raw)
+        document = self.repeated(lambda: collection.find_one(query, **self._comment(comment)))
+        return None if document is None else bytes(document.raw)
+
     def find(
         self,
         name: str,
@@ -224,6 +237,9 @@ class Backend:
         Sent without a transaction number: a retryable findAndModify would write the document's image as well,
         and its replay would ignore ``fields`` (``storage.md`` A9). So nothing repeats it but the caller.
 
+        A conversation must be of the present schema version, unless ``query`` names another one; so it must
+        for :meth:`remove` and :meth:`update_once`. No write touches what an older or a newer release wrote.
+
         Raises:
             Unclear: it may have been applied.
 
@@ -244,6 +260,7 @@ class Backend:
         fields: Mapping[str, Any] | None,
         comment: str,
     ) -> dict[str, Any] | None:
+        query = _of_this_release(name, query)
         if self.engine == "mongomock":
             if "remove" in action:
                 return _pace.settle(self.collection(name).find_one_and_delete(query, fields))  # type: ignore[no-any-return]
@@ -282,6 +299,7 @@ class Backend:
             Unclear: it may have been applied.
 
         """
+        query = _of_this_release(name, query)
         try:
             result = _pace.settle(self.collection(name).update_one(query, update, **self._comment(comment)))
         except PyMongoError as error:
@@ -452,3 +470,7 @@ class Backend:
     def key(self) -> ObjectId:
         """A key for one call, unlike any other."""
         return ObjectId()
+
+
+def _of_this_release(name: str, query: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"schema_version": SCHEMA_VERSION, **query} if name == "conversations" else query

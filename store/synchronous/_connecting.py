@@ -19,6 +19,7 @@ from convostore.store.engine import EmbeddedEngine, resolve_uri
 from convostore.store.layout import Bounds
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
+from convostore.store.synchronous._setup import known_schema
 
 __all__ = ["Connection"]
 
@@ -87,9 +88,12 @@ class Connection:
                 database = self._client[_DATABASE]
             # Within a call its timeout would count for finding a server, not that of the URI.
             _pace.settle(self._client.admin.command("ping"))
-        return Backend(
+        backend = Backend(
             database, prefix=self._prefix, clock=self._clock, timeout=self._timeout, bounds=self._bounds
         )
+        with backend.call("connect"):
+            known_schema(backend, comment="connect")
+        return backend
 
     def close(self) -> None:
         """Close what was opened; the engine stops when nobody else uses its folder.

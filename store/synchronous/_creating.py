@@ -19,6 +19,8 @@ from convostore.store.births import first_records
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.faults import Unclear
 from convostore.store.heads import Head, new_head, record_fields
+from convostore.store.layout import SCHEMA_VERSION
+from convostore.store.migrations import older_than
 from convostore.store.requests import attachments
 from convostore.store.runs import (
     NewEntry,
@@ -32,6 +34,7 @@ from convostore.store.runs import (
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._blobs import store_pieces
+from convostore.store.synchronous._lifting import lift
 from convostore.store.synchronous._numbering import lift_counter, next_ids
 from convostore.store.synchronous._reading import read_record
 from convostore.store.synchronous._sealing import store_segments
@@ -264,7 +267,11 @@ def continue_from(backend: Backend, parent: int, draft: Draft, ids: Callable[[],
     }
     for attempt in backend.attempts():
         try:
-            backend.update_once("conversations", query, update, comment="continue_from")
+            if not backend.update_once("conversations", query, update, comment="continue_from"):
+                older = {**query, **older_than(SCHEMA_VERSION)}
+                if backend.find_one("conversations", older, {"_id": 1}, comment="continue_from"):
+                    lift(backend, older, comment="continue_from")
+                    backend.update_once("conversations", query, update, comment="continue_from")
             return record
         except Unclear:
             if backend.is_last(attempt):

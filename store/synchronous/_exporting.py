@@ -18,7 +18,7 @@ from convostore.store.baselines import load
 from convostore.store.codec import decode_body, decode_u64, encode_u64
 from convostore.store.exchanging import ExportReport
 from convostore.store.finding import Wanted
-from convostore.store.heads import Head, decode_unknown, embedded, source_of
+from convostore.store.heads import Head, decode_unknown, embedded, named_resources, source_of
 from convostore.store.portable import (
     EntriesWithin,
     change_to_json,
@@ -32,7 +32,8 @@ from convostore.store.synchronous import _files, _pace
 from convostore.store.synchronous._asides import aside_rows
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._blobs import read_blobs
-from convostore.store.synchronous._listing import scan_ids
+from convostore.store.synchronous._lifting import present
+from convostore.store.synchronous._listing import scan_heads, scan_ids
 from convostore.store.synchronous._reading import blobs_of, not_found
 from convostore.store.synchronous._splicing import read_segments
 
@@ -70,7 +71,7 @@ class Exporter:
         self.out(writer.header())
         for stored in self._resources(wanted):
             self._resource(writer, stored)
-        for row in scan_ids(self._backend, wanted, batch=_SCANNED):
+        for row in self._scanned(wanted):
             try:
                 with tempfile.SpooledTemporaryFile(
                     _IN_MEMORY, mode="w+", encoding="ascii", newline="\n"
@@ -180,7 +181,7 @@ class Exporter:
         self, wanted: Wanted, text_of: Callable[[StoredEntry, Any], str], but: Container[int] = ()
     ) -> Iterator[tuple[Conversation, Head, IO[str], int]]:
         """Each record without its messages; their texts, or those of their entries, are lines of the file."""
-        for row in scan_ids(self._backend, wanted, fields={"log": 0, "recent": 0}, batch=_SCANNED):
+        for row in self._scanned(wanted, {"log": 0, "recent": 0}):
             if but and decode_u64(row["_id"]) in but:
                 continue
             with tempfile.SpooledTemporaryFile(
@@ -211,10 +212,20 @@ class Exporter:
             _pace.pause(attempt)
         raise _moving(row)
 
+    def _scanned(self, wanted: Wanted, fields: Mapping[str, Any] | None = None) -> Iterator[Head]:
+        return scan_heads(
+            self._backend, wanted, fields, comment=_CALL, batch=_SCANNED, refused=self._left_out
+        )
+
+    def _left_out(self, id: Any, error: Exception) -> None:
+        self._report.note(f"document {str(id)[:80]!a} is no conversation and was left out: {error}")
+
     def _again(self, row: Mapping[str, Any]) -> Head:
         owner = {"_id": row["_id"], "user": row["user"]}
         with self._backend.call(_CALL):
             head = self._backend.find_one("conversations", owner, comment=_CALL)
+            if head is not None:
+                head = present(self._backend, owner, head, None, comment=_CALL)
         if head is None:
             raise not_found(owner)
         return head
@@ -371,8 +382,7 @@ class Exporter:
         fields = {"user": 1, "resources._id": 1, "artifacts._id": 1}
         named: set[int] = set()
         for head in scan_ids(self._backend, wanted, fields=fields):
-            for name in ("resources", "artifacts"):
-                named |= {decode_u64(item["_id"]) for item in head.get(name, ()) if "_id" in item}
+            named |= named_resources(head)
         return named
 
     def _resource(self, writer: canonical.CanonicalWriter, stored: Mapping[str, Any]) -> None:

@@ -3,37 +3,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.entries import Page
 from convostore.store.baselines import load
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.finding import Wanted, cursor_after, query_for
-from convostore.store.heads import HEAD_FIELDS, conversation_head
+from convostore.store.heads import HEAD_FIELDS, Head, conversation_head
 from convostore.store.results import ConversationHead
 from convostore.store.synchronous._backend import Backend
+from convostore.store.synchronous._lifting import is_present, listed, with_version
 from convostore.store.synchronous._reading import blobs_of, complete, read_record
 
-__all__ = ["batch_get", "count", "find", "scan_ids", "walk"]
+__all__ = ["batch_get", "count", "find", "scan_heads", "scan_ids", "walk"]
 
 _SCANNED = 200
+_NUMBERED: Final = {"_id": {"$gte": 0}}
+"""Ids of conversations are numbers: what else somebody put there is in no list. It also lets an index be
+counted, where the server would read the collection.
+"""
 
 
 def find(backend: Backend, wanted: Wanted, limit: int, cursor: str | None) -> Page[ConversationHead]:
     """One page of heads, the highest id first."""
-    query = query_for(wanted, cursor)
+    query = _NUMBERED | query_for(wanted, cursor)
     fields = None if backend.engine == "mongomock" else HEAD_FIELDS
-    found = backend.find("conversations", query, fields, comment="find", sort=[("_id", -1)], limit=limit + 1)
+    found = backend.find(
+        "conversations", query, with_version(fields), comment="find", sort=[("_id", -1)], limit=limit + 1
+    )
     ids = [decode_u64(head["_id"]) for head in found]
-    return Page(tuple(map(conversation_head, found[:limit])), cursor_after(ids, limit))
+    heads = listed(backend, found[:limit], fields, comment="find")
+    return Page(tuple(map(conversation_head, heads)), cursor_after(ids, limit))
 
 
 def count(backend: Backend, wanted: Wanted) -> int:
     """How many there are."""
-    # Without a condition an index is counted, where the server would read the collection.
-    query = query_for(wanted) or {"_id": {"$gte": 0}}
+    query = _NUMBERED | query_for(wanted)
     counted = backend.aggregate("conversations", [{"$match": query}, {"$count": "n"}], comment="count")
     return int(counted[0]["n"]) if counted else 0
 
@@ -48,7 +55,31 @@ def scan_ids(
 ) -> Iterator[dict[str, Any]]:
     """Documents of conversations in order of id, as :func:`walk` gives them."""
     last = None if after is None else encode_u64(after)
-    return walk(backend, "conversations", query_for(wanted), fields, comment="scan", after=last, batch=batch)
+    query = _NUMBERED | query_for(wanted)
+    return walk(backend, "conversations", query, fields, comment="scan", after=last, batch=batch)
+
+
+def scan_heads(
+    backend: Backend,
+    wanted: Wanted,
+    fields: Any = None,
+    *,
+    comment: str,
+    batch: int = _SCANNED,
+    refused: Callable[[Any, Exception], None] | None = None,
+) -> Iterator[Head]:
+    """The heads of conversations in order of id, as heads of the present schema version.
+
+    ``refused`` is told of documents that are no conversations.
+    """
+    for head in scan_ids(backend, wanted, fields=with_version(fields), batch=batch):
+        if is_present(head):
+            yield head
+            continue
+        with backend.call(comment):
+            lifted = listed(backend, [head], fields, comment=comment, refused=refused)
+        for one in lifted:
+            yield one
 
 
 def walk(
@@ -86,6 +117,7 @@ def batch_get(backend: Backend, user: str | None, ids: Sequence[int]) -> list[Co
     heads = backend.find(
         "conversations", query, {"log": 0, "recent": 0}, comment="batch_get", sort=[("_id", 1)]
     )
+    heads = listed(backend, heads, {"log": 0, "recent": 0}, comment="batch_get")
     records = []
     for head in heads:
         owner = {"_id": head["_id"], "user": head["user"]}

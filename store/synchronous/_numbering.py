@@ -8,6 +8,8 @@ from typing import Any
 
 from convostore.schemas.errors import UnavailableError
 from convostore.store.faults import Unclear
+from convostore.store.layout import SCHEMA_VERSION
+from convostore.store.migrations import newer
 from convostore.store.parameters import conversation_id
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
@@ -23,17 +25,26 @@ def next_ids(
 ) -> list[int]:
     """``count`` ids that were given to nobody, in rising order from the counter, or as the caller's function
     gives.
+
+    Raises:
+        SchemaVersionError: a newer release migrated the database: its counters name the ``least`` schema
+            version that may take ids.
+
     """
     if ids is not None:
         return [conversation_id(ids(), "ids()") for _ in range(count)]
     query, update = {"_id": f"{kind}_ids"}, {"$inc": {"last": count}}
+    guarded = {**query, "least": {"$not": {"$gt": SCHEMA_VERSION}}}
     for attempt in backend.attempts():
         try:
-            counter = backend.modify("meta", query, update, comment=comment)
+            counter = backend.modify("meta", guarded, update, comment=comment)
             if counter is not None:
                 last = int(counter["last"])
                 return list(range(last - count + 1, last + 1))
             backend.put("meta", query, {"$setOnInsert": {"last": 0}}, comment=comment)
+            found = backend.find_one("meta", query, {"least": 1}, comment=comment)
+            if found is not None and found.get("least", 0) > SCHEMA_VERSION:
+                raise newer(found["least"], "the database")
         except Unclear:  # a reply lost costs some ids, which nobody misses
             if backend.is_last(attempt):
                 raise

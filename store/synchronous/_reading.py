@@ -23,6 +23,7 @@ from convostore.store.saying import shown_to_model
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._blobs import read_blobs
+from convostore.store.synchronous._lifting import is_present, present, with_version
 from convostore.store.synchronous._splicing import read_segments
 
 __all__ = [
@@ -45,13 +46,17 @@ def read_head(
     *,
     comment: str,
 ) -> Head:
-    """The head.
+    """The head, as one of the present schema version; one that is older is lifted first for a call that
+    writes.
 
     Raises:
         NotFoundError: there is none of that id for that user.
+        SchemaVersionError: a newer release wrote it.
 
     """
-    head = backend.find_one("conversations", owner, fields, comment=comment)
+    head = backend.find_one("conversations", owner, with_version(fields), comment=comment)
+    if head is not None and not is_present(head):
+        head = present(backend, owner, head, fields, comment=comment)
     if head is None:
         raise not_found(owner)
     return head

@@ -18,6 +18,7 @@ from convostore.store.results import Deleted
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._keeping import drop_figures, keep_figures
+from convostore.store.synchronous._lifting import present
 from convostore.store.synchronous._rows import HEAD
 
 __all__ = ["Figures", "delete", "delete_expired", "expired", "finish"]
@@ -37,10 +38,12 @@ def delete(
 ) -> Deleted:
     """Remove the conversation and every part of it; what a crashed call left of it goes too."""
     keeps = figures == "keep"
-    fields = HEAD if keeps else {"user": 1, "lineage": 1}
+    fields = HEAD if keeps else {"user": 1, "lineage": 1, "schema_version": 1}
     existed = False
     for attempt in backend.attempts():
         head = backend.find_one("conversations", {**owner, **(guard or {})}, fields, comment="delete")
+        if head is not None:
+            head = present(backend, owner, head, fields, comment="delete")
         if head is None:
             break
         tombstone = {"deletion": {"user": head["user"], "c": owner["_id"], "lin": head["lineage"]}}
@@ -124,7 +127,8 @@ def expired(
     """The filter of what has expired: whole hours, as Anda counts them, and nothing still to be run."""
     cutoff = period_of(before_ms)
     spared = {ConversationStatus.SUBMITTED, ConversationStatus.WORKING} - set(include)
-    query: dict[str, Any] = {"period": {"$lt": encode_u64(cutoff)}}
+    # What lies there as somebody put it does not expire before it was taken over.
+    query: dict[str, Any] = {"period": {"$lt": encode_u64(cutoff)}, "schema_version": {"$exists": True}}
     if spared:
         query["status"] = {"$nin": sorted(member.value for member in spared)}
     if user is not None:

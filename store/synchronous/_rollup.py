@@ -10,7 +10,7 @@ a slower one from overwriting what is newer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from bson.int64 import Int64
 from pymongo import ReplaceOne, UpdateOne
@@ -28,6 +28,8 @@ _CALL = "rollup"
 _BATCH = 500
 _CHUNK = 5_000
 _MARKED = 5_000
+_WRITTEN: Final = {"schema_version": {"$exists": True}}
+"""Conversations, not what else somebody put there."""
 
 
 def advance(backend: Backend) -> int:
@@ -58,7 +60,7 @@ def rebuild(backend: Backend) -> int:
                 )
                 if not found:
                     break
-                these = {"_id": {"$gte": found[0]["_id"], "$lte": found[-1]["_id"]}}
+                these = {"_id": {"$gte": found[0]["_id"], "$lte": found[-1]["_id"]}, **_WRITTEN}
                 again = {"$min": {"dirty": Int64(0)}, "$unset": {"rolled": ""}}
                 backend.update_many("conversations", these, again, comment=_CALL)
             last = found[-1]["_id"]
@@ -154,6 +156,7 @@ def _settle(backend: Backend, heads: Sequence[Head]) -> None:
                 "_id": head["_id"],
                 "user": head["user"],
                 "version": head["version"],
+                "schema_version": head["schema_version"],  # a migration may change what was read
                 # Queues change without raising the version.
                 "queue_bytes": head.get("queue_bytes"),
                 "taken.receipt": head.get("taken", {}).get("receipt"),

@@ -8,14 +8,15 @@ from typing import Any
 
 from pymongo.errors import OperationFailure
 
-from convostore.schemas.errors import ConflictError, SchemaVersionError
+from convostore.schemas.errors import ConflictError
 from convostore.store.indexes import INDEXES, VALIDATORS, setup_digest
 from convostore.store.layout import COLLECTIONS, SCHEMA_VERSION
+from convostore.store.migrations import newer
 from convostore.store.results import SetupReport
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 
-__all__ = ["setup"]
+__all__ = ["known_schema", "setup"]
 
 _NAMESPACE_EXISTS = 48
 _INDEX_DIFFERS = frozenset({85, 86})
@@ -29,55 +30,73 @@ _MARKERS = {
 }
 
 
-def setup(backend: Backend, *, dry_run: bool) -> SetupReport:
+def setup(backend: Backend, *, dry_run: bool, adopting: bool = False) -> SetupReport:
     """Make what is missing; one round trip when nothing is.
+
+    The schema version of a database that was set up before stays: only a migration raises it. ``adopting``
+    sets a new one up around documents that lie in ``conversations`` already, to be taken over.
 
     Raises:
         ConflictError: a collection of one of our names holds documents of another kind.
         SchemaVersionError: a newer release set this database up.
 
     """
-    known = backend.find_one("meta", {"_id": "schema"}, comment="setup")
-    if known is not None and known["version"] > SCHEMA_VERSION:
-        raise SchemaVersionError(
-            f"the database is at schema version {known['version']}, this release knows {SCHEMA_VERSION}: "
-            "upgrade convostore; nothing was changed",
-            found=known["version"],
-            known=SCHEMA_VERSION,
-        )
+    known = known_schema(backend, comment="setup")
+    version = SCHEMA_VERSION if known is None else int(known["version"])
     if known is not None and known.get("digest") == setup_digest():
-        return SetupReport(schema_version=SCHEMA_VERSION, dry_run=dry_run)
-    _refuse_foreign(backend)
+        return SetupReport(schema_version=version, dry_run=dry_run, pending=version < SCHEMA_VERSION)
+    if known is None:
+        # Later on, what is foreign in there is the business of check and of the migrations.
+        _refuse_foreign(backend, adopting=adopting)
+        version = 0 if adopting else SCHEMA_VERSION
     present = _present(backend)
     created = tuple(name for name in COLLECTIONS if backend.names[name] not in present)
     validators = tuple(name for name in VALIDATORS if present.get(backend.names[name]) != VALIDATORS[name])
     indexes = tuple(_missing_indexes(backend, present))
-    report = SetupReport(created, indexes, validators, SCHEMA_VERSION, dry_run)
+    pending = version < SCHEMA_VERSION
+    report = SetupReport(created, indexes, validators, version, dry_run, pending)
     if dry_run:
         return report
     if backend.engine == "mongomock":
         _unique_indexes(backend)
-        report = SetupReport(schema_version=SCHEMA_VERSION)
+        report = SetupReport(schema_version=version, pending=pending)
     else:
         for name in COLLECTIONS:
             _make(backend, name, new=name in created, validate=name in validators)
     for counter in ("conversation", "resource"):
         backend.put("meta", {"_id": f"{counter}_ids"}, {"$setOnInsert": {"last": 0}}, comment="setup")
-    entry = {"$set": {"version": SCHEMA_VERSION, "digest": setup_digest(), "at": backend.now()}}
+    entry = {"$max": {"version": version}, "$set": {"digest": setup_digest(), "at": backend.now()}}
     backend.put("meta", {"_id": "schema"}, entry, comment="setup")
     return report
 
 
-def _refuse_foreign(backend: Backend) -> None:
+def known_schema(backend: Backend, *, comment: str) -> dict[str, Any] | None:
+    """What ``meta`` says of the database: its schema version, and what setup made; None before any setup.
+
+    Raises:
+        SchemaVersionError: a newer release set it up, or migrated it.
+
+    """
+    known = backend.find_one("meta", {"_id": "schema"}, comment=comment)
+    if known is not None and known["version"] > SCHEMA_VERSION:
+        raise newer(known["version"], "the database")
+    return known
+
+
+def _refuse_foreign(backend: Backend, *, adopting: bool) -> None:
     for name, marker in _MARKERS.items():
+        if name == "conversations" and adopting:
+            continue
         found = backend.find_one(name, {marker: {"$exists": False}}, {"_id": 1}, comment="setup")
         if found is not None:
-            raise ConflictError(
-                "collection",
-                actual=backend.names[name],
-                reason=f"the collection {backend.names[name]} holds documents that Convostore did not write; "
-                "use another database or a prefix",
-            )
+            raise ConflictError("collection", actual=backend.names[name], reason=_foreign(backend, name))
+
+
+def _foreign(backend: Backend, name: str) -> str:
+    reason = f"the collection {backend.names[name]} holds documents that Convostore did not write; "
+    if name == "conversations":
+        reason += "if they are Anda records, `convostore migrate run` takes them over; else "
+    return reason + "use another database or a prefix"
 
 
 def _present(backend: Backend) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from convostore.schemas.resources import Resource
 from convostore.store import parameters
 from convostore.store.codec import decode_body, decode_u64, encode_body, encode_u64
 from convostore.store.faults import Unclear
+from convostore.store.heads import named_resources
 from convostore.store.layout import Limits
 from convostore.store.parameters import UNSET, Unset, UserScope
 from convostore.store.results import Collected
@@ -221,8 +222,7 @@ def _named_by(backend: Backend, user: str) -> set[int]:
     fields = {"resources._id": 1, "artifacts._id": 1}
     named: set[int] = set()
     for head in walk(backend, "conversations", {"user": user}, fields, comment=_COLLECT):
-        for name in ("resources", "artifacts"):
-            named |= {decode_u64(item["_id"]) for item in head.get(name, ()) if "_id" in item}
+        named |= named_resources(head)
     return named
 
 

@@ -35,6 +35,7 @@ from convostore.store.synchronous._past_calls import PastCalls
 from convostore.store.synchronous._queue_calls import QueueCalls
 from convostore.store.synchronous._record_calls import RecordCalls
 from convostore.store.synchronous.analytics import Analytics
+from convostore.store.synchronous.migrations import Migrations
 from convostore.store.synchronous.resources import Resources
 from convostore.store.synchronous.saved_sessions import SavedSessions
 from convostore.store.synchronous.users import UserStore
@@ -127,6 +128,11 @@ class ConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
         return Analytics(self._opened)
 
     @property
+    def migrations(self) -> Migrations:
+        """Migrations between schema versions: where the database stands, and running them."""
+        return Migrations(self._opened)
+
+    @property
     def saved_sessions(self) -> SavedSessions:
         """Saved sessions of agents in exchange with conversations."""
         return SavedSessions(self._opened, self._ids)
@@ -134,7 +140,9 @@ class ConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
     def setup(self, *, dry_run: bool = False) -> SetupReport:
         """Make the collections, validators and indexes that are missing; safe to call at every start.
 
-        One round trip when there is nothing to do. With ``dry_run`` nothing is made.
+        One round trip when there is nothing to do. With ``dry_run`` nothing is made. Documents of an older
+        release stay as they are, and the report's ``schema_version`` is that of the database: ``migrations``
+        raises it.
 
         Raises:
             ConflictError: a collection of the same name holds something else.

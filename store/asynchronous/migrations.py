@@ -1,0 +1,312 @@
+"""Migrations of a live database: where it stands, and bringing it to this release's schema version."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal
+
+from bson.int64 import Int64
+
+from convostore.schemas.errors import (
+    ConflictError,
+    InvalidRecordError,
+    QueryError,
+    TooLargeError,
+    UnavailableError,
+)
+from convostore.store import parameters
+from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._leases import Lease, acquire
+from convostore.store.asynchronous._lifting import lift, present
+from convostore.store.asynchronous._numbering import lift_counter
+from convostore.store.asynchronous._setup import known_schema, setup
+from convostore.store.layout import SCHEMA_VERSION
+from convostore.store.migrations import STEPS, older_than, version_of
+from convostore.store.migrations.reports import MigrationReport, MigrationStatus, StepStatus
+
+__all__ = ["AsyncMigrations"]
+
+_CALL = "migration"
+_LEASE_MS = 15_000
+_BATCH = 200
+_MOST_PASSES = 5
+_NUMBER = {"$type": "number"}
+
+Phase = Literal["all", "pre", "post"]
+
+
+class AsyncMigrations:
+    """The migrations of one database: ``store.migrations``.
+
+    Each step has two phases. *pre* makes what this release needs and older ones do not mind; then processes
+    of this release may start beside old ones. *post* rewrites documents, once no old process is left. The
+    store works before, during and after both: what is not migrated yet is read as if it were, and lifted when
+    it is written to.
+    """
+
+    def __init__(self, opened: Callable[[], Awaitable[AsyncBackend]]) -> None:
+        self._opened = opened
+
+    async def status(self) -> MigrationStatus:
+        """Where the database stands. Counts every conversation once; changes nothing.
+
+        Raises:
+            SchemaVersionError: a newer release migrated it.
+
+        """
+        backend = await _checked(self._opened)
+        with backend.call(_CALL):
+            known = await known_schema(backend, comment=_CALL)
+            prepared = not await setup(backend, dry_run=True, adopting=True) if known is not None else False
+            group = {"$group": {"_id": "$schema_version", "n": {"$sum": 1}}}
+            rows = await backend.aggregate("conversations", [group], comment=_CALL)
+            lease = await backend.find_one("meta", {"_id": _CALL}, comment=_CALL)
+        documents: dict[int, int] = {}
+        for row in rows:
+            written = version_of({"schema_version": row["_id"]})
+            documents[written] = documents.get(written, 0) + int(row["n"])
+        steps = tuple(
+            StepStatus(
+                step.number,
+                step.name,
+                step.pre,
+                step.post,
+                prepared,
+                sum(count for version, count in documents.items() if version < step.number),
+            )
+            for step in STEPS
+        )
+        running = lease is not None and int(lease.get("until", 0)) > backend.now()
+        version = None if known is None else int(known["version"])
+        return MigrationStatus(version, SCHEMA_VERSION, dict(sorted(documents.items())), steps, running)
+
+    async def run(
+        self,
+        *,
+        to: int | None = None,
+        phase: Phase = "all",
+        dry_run: bool = False,
+        on_progress: Callable[[MigrationReport], object] | None = None,
+    ) -> MigrationReport:
+        """Run the phases up to a schema version, that of this release when ``to`` is left out.
+
+        May be interrupted anywhere and run again: what is done is done, document by document, each by one
+        guarded update. Conversations may be written to meanwhile. Of two runners one works; the other is
+        told, or takes over from one that died. Documents that are no conversations are reported and stay.
+        With ``dry_run`` nothing is written. The timeout is each document's.
+
+        Raises:
+            SchemaVersionError: a newer release migrated the database; nothing was changed.
+            ConflictError: another runner is at work; or nothing in a collection of one of our names is ours,
+                or could be: nothing was changed.
+            QueryError: there is no such version, or the database is above it.
+
+        """
+        target: int = SCHEMA_VERSION if to is None else to
+        if type(target) is not int or not 1 <= target <= SCHEMA_VERSION:
+            raise QueryError("to", f"must be a schema version from 1 to {SCHEMA_VERSION}, not {target!r:.40}")
+        if phase not in ("all", "pre", "post"):
+            raise QueryError("phase", "must be all, pre or post")
+        parameters.flag(dry_run, "dry_run")
+        backend = await _checked(self._opened)
+        with backend.call(_CALL):
+            known = await known_schema(backend, comment=_CALL)
+        version = 0 if known is None else int(known["version"])
+        if version > target:
+            raise QueryError("to", f"the database is at schema version {version}; there is no way back")
+        run = _Run(backend, MigrationReport(target, dry_run, version), on_progress)
+        if phase != "post":
+            await run.prepare(first=known is None)
+        elif known is None:
+            raise ConflictError("phase", reason="the database was never set up: run the pre phase first")
+        if phase == "pre":
+            await run.count_remaining()
+        elif dry_run:
+            await run.pass_over()
+        else:
+            await run.rewrite()
+        return run.report
+
+
+async def _checked(opened: Callable[[], Awaitable[AsyncBackend]]) -> AsyncBackend:
+    backend = await opened()
+    if backend.engine == "mongomock":
+        raise UnavailableError("migrations need a MongoDB server", capability="migrations")
+    return backend
+
+
+class _Run:
+    """One run: its report so far, and its lease while it rewrites documents."""
+
+    def __init__(
+        self,
+        backend: AsyncBackend,
+        report: MigrationReport,
+        on_progress: Callable[[MigrationReport], object] | None,
+    ) -> None:
+        self.report = report
+        self._backend = backend
+        self._on_progress = on_progress
+        self._lease: Lease | None = None
+
+    async def prepare(self, *, first: bool) -> None:
+        """The pre phase: what setup makes. ``first`` says that the database was never set up."""
+        backend, report = self._backend, self.report
+        adopting = first and await self._lies_there()
+        with backend.call(_CALL):
+            made = await setup(backend, dry_run=report.dry_run, adopting=adopting)
+            if adopting and not report.dry_run:
+                await self._lift_counter()
+        report.version = made.schema_version
+        report.prepared = (
+            *made.created,
+            *made.indexes,
+            *(f"validator of {name}" for name in made.validators),
+        )
+
+    async def _lies_there(self) -> bool:
+        """Whether documents lie in ``conversations`` that may be taken over, before anything was set up.
+
+        Raises:
+            ConflictError: there are documents, and none of them is a conversation: they are somebody else's.
+
+        """
+        backend = self._backend
+        reason: object = None
+        last: Any = None
+        while True:
+            query = {"_id": _NUMBER if last is None else {"$gt": last}, **older_than(1)}
+            with backend.call(_CALL):
+                found = await backend.find(
+                    "conversations", query, {"_id": 1}, comment=_CALL, sort=[("_id", 1)], limit=_BATCH
+                )
+                for one in found:
+                    try:
+                        await present(backend, one, one, None, comment=_CALL)
+                        return True
+                    except (InvalidRecordError, TooLargeError) as error:
+                        reason = error
+            if len(found) < _BATCH:
+                break
+            last = found[-1]["_id"]
+        with backend.call(_CALL):
+            other = await backend.find_one("conversations", older_than(1), {"_id": 1}, comment=_CALL)
+        if other is None:
+            return False
+        name = backend.names["conversations"]
+        raise ConflictError(
+            "collection",
+            actual=name,
+            reason=f"the collection {name} holds documents, and none is a conversation of Convostore's or "
+            f"Anda's ({reason or 'their ids are no numbers'}); use another database or a prefix; "
+            "nothing was changed",
+        )
+
+    async def _lift_counter(self) -> None:
+        """Let ids be given out above those that are there, whatever they name."""
+        query = {"_id": {"$lt": 2**53}}
+        found = await self._backend.find(
+            "conversations", query, {"_id": 1}, comment=_CALL, sort=[("_id", -1)], limit=1
+        )
+        for one in found:
+            await lift_counter(self._backend, "conversation", int(one["_id"]), comment=_CALL)
+
+    async def rewrite(self) -> None:
+        """The post phase: every document below the target is brought to it, then the database's version."""
+        backend, report = self._backend, self.report
+        self._lease = await acquire(backend, _CALL, _LEASE_MS)
+        try:
+            for report.passes in range(1, _MOST_PASSES + 1):
+                before = report.migrated
+                report.refusals, report.refused = [], 0
+                report.examined = report.migrated + report.elsewhere
+                await self.pass_over()
+                if report.migrated == before:
+                    break
+            await self.count_remaining()
+            if not report.remaining:
+                await self._raise_version(self._lease)
+        finally:
+            await self._lease.release()
+
+    async def pass_over(self) -> None:
+        """Look at every document below the target once, in order of id."""
+        backend, report = self._backend, self.report
+        last: Any = None
+        while True:
+            query = {"_id": _NUMBER if last is None else {"$gt": last}, **older_than(report.target)}
+            with backend.call(_CALL):
+                found = await backend.find(
+                    "conversations",
+                    query,
+                    {"schema_version": 1},
+                    comment=_CALL,
+                    sort=[("_id", 1)],
+                    limit=_BATCH,
+                )
+            for one in found:
+                await self._take(one)
+            if self._on_progress is not None:
+                self._on_progress(report)
+            if len(found) < _BATCH:
+                break
+            last = found[-1]["_id"]
+        await self._refuse_nameless()
+
+    async def _take(self, one: Mapping[str, Any]) -> None:
+        backend, report = self._backend, self.report
+        if self._lease is not None:
+            await self._lease.renew()
+        report.examined += 1
+        owner = {"_id": one["_id"]}
+        try:
+            with backend.call(_CALL):
+                if report.dry_run:
+                    done = await present(backend, owner, dict(one), None, comment=_CALL) is not None
+                else:
+                    done = await lift(backend, owner, to=report.target, comment=_CALL)
+        except (InvalidRecordError, TooLargeError) as error:
+            report.refuse(one["_id"], error)
+            return
+        report.migrated += done
+        report.elsewhere += not done
+
+    async def _refuse_nameless(self) -> None:
+        """Documents whose id is no number are no conversations."""
+        backend, report = self._backend, self.report
+        query = {"_id": {"$not": _NUMBER}, **older_than(report.target)}
+        with backend.call(_CALL):
+            count = await backend.aggregate(
+                "conversations", [{"$match": query}, {"$count": "n"}], comment=_CALL
+            )
+            some = await backend.find("conversations", query, {"_id": 1}, comment=_CALL, limit=_BATCH)
+        for one in some:
+            report.refuse(one["_id"], "_id: is no number, so this is no conversation")
+        if count:
+            report.refused += int(count[0]["n"]) - len(some)
+            report.examined += int(count[0]["n"])
+
+    async def count_remaining(self) -> None:
+        """Count the documents below the target that could be brought there."""
+        query = older_than(self.report.target)
+        with self._backend.call(_CALL):
+            rows = await self._backend.aggregate(
+                "conversations", [{"$match": query}, {"$count": "n"}], comment=_CALL
+            )
+        waiting = int(rows[0]["n"]) if rows else 0
+        self.report.remaining = max(waiting - self.report.refused, 0)
+
+    async def _raise_version(self, lease: Lease) -> None:
+        backend, target = self._backend, self.report.target
+        await lease.renew()
+        with backend.call(_CALL):
+            query = {"_id": "schema", "fence": {"$not": {"$gt": lease.fence}}}
+            update = {
+                "$max": {"version": target},
+                "$set": {"fence": Int64(lease.fence), "migrated_at": Int64(backend.now())},
+            }
+            await backend.update_many("meta", query, update, comment=_CALL)
+            for kind in ("conversation", "resource"):
+                least = {"$max": {"least": target}}
+                await backend.update_many("meta", {"_id": f"{kind}_ids"}, least, comment=_CALL)
+        self.report.version = max(self.report.version, target)
