@@ -10,6 +10,7 @@ import pytest
 from convostore.schemas.errors import ConflictError, InvalidRecordError
 from convostore.schemas.json_values import JSON, same_json
 from convostore.schemas.resources import Resource
+from convostore.store.layout import SCHEMA_VERSION
 from support.faces import Face
 from support.journeys import PLAIN, Journey
 
@@ -142,7 +143,7 @@ def test_C12_old_and_new_shapes_of_a_message_side_by_side(journey: Journey) -> N
     id = journey.new(first, second)
     assert same_json([entry.message for entry in journey.store.entries(id)], [first, second])
     assert len(journey.store.get(id).parsed) == 2
-    assert journey.head_document(id)["schema_version"] == 1, "the version is in the record"
+    assert journey.head_document(id)["schema_version"] == SCHEMA_VERSION, "the version is in the record"
 
 
 @one_face

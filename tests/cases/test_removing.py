@@ -11,6 +11,7 @@ from pymongo import MongoClient
 from convostore.schemas import Conversation
 from convostore.schemas.errors import ImportFormatError, NotFoundError, SchemaVersionError, UnavailableError
 from convostore.schemas.json_values import same_json
+from convostore.store.layout import SCHEMA_VERSION
 from support import killed_clients
 from support.faces import Face, SyncFace
 from support.fail_point import FailPoint
@@ -43,7 +44,7 @@ def test_P03_what_a_newer_release_wrote_is_left_alone(
     raw[database_name].meta.update_one({"_id": "schema"}, {"$set": {"version": 99, "digest": "newer"}})
     with pytest.raises(SchemaVersionError) as refused:
         store.setup()
-    assert (refused.value.found, refused.value.known) == (99, 1)
+    assert (refused.value.found, refused.value.known) == (99, SCHEMA_VERSION)
     assert raw[database_name].meta.find_one({"_id": "schema"})["version"] == 99
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from convostore.schemas.conversations import Conversation
 from convostore.store import ConversationStore
+from convostore.store.layout import SCHEMA_VERSION
 from support.command_line import Command
 from support.servers import Server
 
@@ -20,9 +21,9 @@ def test_init_tells_first_and_then_makes_what_is_missing(convostore: Command) ->
     tried = convostore.fine("init", "--dry-run")
     assert "would make collections: conversations" in tried.out
     made = convostore.fine("init", "--json").json
-    assert "conversations" in made["collections"] and made["schema_version"] == 1
+    assert "conversations" in made["collections"] and made["schema_version"] == SCHEMA_VERSION
     again = convostore.fine("init")
-    assert again.out == "nothing is missing\nschema version 1\n"
+    assert again.out == f"nothing is missing\nschema version {SCHEMA_VERSION}\n"
 
 
 def test_doctor_is_content_with_what_is_fine_and_names_what_is_broken(

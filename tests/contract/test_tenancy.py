@@ -74,6 +74,9 @@ IN_VIEW = {
 }
 
 
+NO_CALLS = {"for_user", "saved_sessions", "migrations"}
+"""Of the store, what leads to other calls."""
+
 ABOUT_THE_DATABASE = {"advance", "rebuild"}
 """Calls of the analytics that bring figures up to date, whoever they are about."""
 
@@ -115,12 +118,8 @@ def test_every_public_call_of_the_store_is_tried() -> None:
 
 
 def test_only_named_calls_take_no_user() -> None:
-    without = {
-        name
-        for name in public_names(STORE) - {*PARTS, "for_user", "saved_sessions"}
-        if not takes_user(STORE, name)
-    }
-    assert without == set(WITHOUT_USER) - {"for_user", "saved_sessions", "import_database"}
+    without = {name for name in public_names(STORE) - {*PARTS, *NO_CALLS} if not takes_user(STORE, name)}
+    assert without == set(WITHOUT_USER) - NO_CALLS - {"import_database"}
     assert [name for name in public_names(RESOURCES) if not takes_user(RESOURCES, name)] == []
 
 
@@ -131,7 +130,7 @@ def test_calls_over_many_have_no_default_user() -> None:
 
 
 def test_a_users_view_has_every_call_of_one_user_and_no_user_parameter() -> None:
-    calls = public_names(STORE) - OPERATORS - {"connect", "close", "for_user", "saved_sessions"}
+    calls = public_names(STORE) - OPERATORS - NO_CALLS - {"connect", "close"}
     assert public_names(VIEW) == calls | {"user"}
     assert public_names(VIEWED_RESOURCES) == public_names(RESOURCES) - {"collect"}
     assert public_names(VIEWED_ANALYTICS) == public_names(ANALYTICS) - ABOUT_THE_DATABASE
@@ -307,7 +306,7 @@ def test_every_id_parameter_is_tried() -> None:
     holding_numbers = {
         parameter.name
         for kind in (STORE, RESOURCES)
-        for name in public_names(kind) - {*PARTS, "saved_sessions"}
+        for name in public_names(kind) - {*PARTS, "saved_sessions", "migrations"}
         for parameter in inspect.signature(getattr(kind, name)).parameters.values()
         if "int" in str(parameter.annotation).replace("Mapping[int", "").split("Callable")[0]
     }

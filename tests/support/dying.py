@@ -62,6 +62,7 @@ CALLS: dict[str, Callable[[ConversationStore, int], Callable[[], object]]] = {
     "rebuild": lambda store, id: store.analytics.rebuild,
     "delete": lambda store, id: lambda: store.delete(id),
     "delete and drop": lambda store, id: lambda: store.delete(id, figures="drop"),
+    "migrate": lambda store, id: lambda: store.migrations.run(phase="post"),
 }
 
 

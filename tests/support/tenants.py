@@ -53,6 +53,7 @@ WITHOUT_USER = {
     "setup": "is about the database",
     "create": "the record says whose it is",
     "saved_sessions": "its calls take a user, and are tried in test_session_exchange",
+    "migrations": "about the database itself",
     "import_database": "takes one, and is tried in test_import_databases, which has a source",
 }
 """Public calls of the store that take no user, and why."""
