@@ -99,9 +99,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reports = terminalreporter.stats.get("skipped", [])
-    count = sum("needs the shared material" in str(report.longrepr) for report in reports)
-    if count:
-        terminalreporter.write_line(f"{count} tests were skipped: they need the shared material")
+    for need in ("the shared material", "the extra langgraph"):
+        count = sum(f"needs {need}" in str(report.longrepr) for report in reports)
+        if count:
+            terminalreporter.write_line(f"{count} tests were skipped: they need {need}")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

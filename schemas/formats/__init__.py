@@ -20,8 +20,10 @@ from convostore.schemas.formats import (
     claude_code,
     codex,
     langchain,
+    langgraph,
     librechat,
     markdown,
+    openai_agents,
     openai_chat,
     openai_responses,
     openwebui,
@@ -141,6 +143,17 @@ FORMATS: dict[str, Format] = {
             langchain.fits,
             langchain.read,
             langchain.LAYOUT,
+        ),
+        Format(
+            langgraph.NAME, "LangGraph checkpoints", False, langgraph.fits, langgraph.read, langgraph.LAYOUT
+        ),
+        Format(
+            openai_agents.NAME,
+            "OpenAI Agents sessions in MongoDB",
+            False,
+            openai_agents.fits,
+            openai_agents.read,
+            openai_agents.LAYOUT,
         ),
         Format(pydantic_ai.NAME, "pydantic-ai message lists", False, pydantic_ai.fits, pydantic_ai.read),
         Format(rig_session.NAME, "rig sessions, a log or a bundle", False, rig_session.fits, None),

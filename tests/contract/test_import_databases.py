@@ -22,8 +22,11 @@ from support.foreign_databases import (
     dump,
     exported,
     fill,
+    langchain,
+    langgraph,
     librechat,
     object_id,
+    openai_agents,
 )
 from support.servers import Server
 
@@ -181,6 +184,60 @@ def test_chat_ui_documents_in_every_form(
     ):
         assert counts(again) == {"read": 4, "unchanged": 4, "branches": 2, "messages": 8}
     assert texts(store) == stored and versions(store) == before
+
+
+OTHERS = {
+    "langchain": (langchain(), {"read": 2, "imported": 2, "messages": 6}),
+    "langchain of other names": (
+        langchain(session_key="chat", history_key="said"),
+        {"read": 2, "imported": 2, "messages": 6},
+    ),
+    "openai-agents": (openai_agents(), {"read": 3, "imported": 3, "messages": 7}),
+    "langgraph": (langgraph(), {"read": 4, "imported": 4, "branches": 2, "messages": 6}),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_programs_live_then_dumped_then_archived(
+    store: ConversationStore, source: Database[Any], live: str, tmp_path: Path, name: str
+) -> None:
+    collections, expected = OTHERS[name]
+    fill(source, collections)
+    report = store.import_database(live, user="alice")
+    assert (report.format, counts(report)) == (name.split()[0], expected), report.to_json()
+    before = versions(store)
+    for again in (
+        store.import_folder(dump(tmp_path, "x", collections), user="alice"),
+        store.import_conversations(archive("x", collections), user="alice"),
+    ):
+        assert counts(again) == {**{k: n for k, n in expected.items() if k != "imported"},
+                                 "unchanged": expected["imported"]}  # fmt: skip
+    assert versions(store) == before
+    with pytest.raises(InvalidRecordError, match="names no user"):
+        store.import_database(live)
+
+
+def test_messages_of_other_programs_are_in_order_with_their_times(
+    store: ConversationStore, source: Database[Any], live: str
+) -> None:
+    fill(source, langchain())
+    store.import_database(live, user="alice")
+    second = BEGUN_MS // 1000 * 1000
+    assert texts(store)["session-1"] == [
+        ("user", "hi", second),
+        ("assistant", "hello", second + 1000),
+        ("user", "bye", second + 2000),
+    ]
+
+
+def test_langgraph_threads_keep_what_forks_and_when_each_message_came(
+    store: ConversationStore, source: Database[Any], live: str
+) -> None:
+    fill(source, langgraph(1))
+    store.import_database(live, user="alice")
+    stored = texts(store)
+    assert stored.pop("t0") == [("user", "hi", BEGUN_MS), ("assistant", "hello", BEGUN_MS + 2000)]
+    assert list(stored.values()) == [[("user", "hi", BEGUN_MS), ("assistant", "no", BEGUN_MS + 1000)]]
 
 
 def test_files_of_chat_ui_come_along_from_gridfs(

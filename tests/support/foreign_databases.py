@@ -125,3 +125,62 @@ def exported(documents: Sequence[Mapping[str, Any]], *, canonical: bool = False,
     options = json_util.CANONICAL_JSON_OPTIONS if canonical else json_util.RELAXED_JSON_OPTIONS
     written = [json_util.dumps(document, json_options=options) for document in documents]
     return f"[{','.join(written)}]\n" if array else "".join(f"{line}\n" for line in written)
+
+
+def langchain(
+    sessions: int = 2, *, session_key: str = "SessionId", history_key: str = "History"
+) -> Collections:
+    """What MongoDBChatMessageHistory writes: the messages of the sessions by turns, three of each."""
+    said = [("human", "hi"), ("ai", "hello"), ("human", "bye")]
+    return {
+        "message_store": [
+            {
+                "_id": object_id(number * 10 + session, number),
+                session_key: f"session-{session}",
+                history_key: json.dumps({"type": kind, "data": {"type": kind, "content": text, "id": None}}),
+            }
+            for number, (kind, text) in enumerate(said)
+            for session in range(sessions)
+        ]
+    }
+
+
+def openai_agents(sessions: int = 2) -> Collections:
+    """What MongoDBSession writes: for each session two turns, of the last one the first was cleared."""
+    found: Collections = {"agent_sessions": [], "agent_messages": []}
+    asked = {"role": "user", "content": "2+2?"}
+    call = {"type": "function_call", "call_id": "k", "name": "add", "arguments": "{}"}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "4"}]}
+    for number in range(sessions + 1):
+        id, cleared = f"s{number}", int(number == sessions)
+        found["agent_sessions"].append({
+            "_id": object_id(number), "session_id": id, "_seq": 3, "_generation": cleared,
+            "created_at": at(0), "updated_at": at(9),
+        })  # fmt: skip
+        for seq, items in ((1, [asked, call]), (2, [said])):
+            found["agent_messages"].append({
+                "_id": object_id(number * 10 + seq, seq), "session_id": id, "seq": seq,
+                "generation": int(cleared and seq == 2), "message_data": list(map(json.dumps, items)),
+            })  # fmt: skip
+    return found
+
+
+def langgraph(threads: int = 2) -> Collections:
+    """What MongoDBSaver writes, with JSON in the place of msgpack: a question, and two answers by a fork."""
+    found: Collections = {"checkpoints": [], "checkpoint_writes": []}
+    asked = {"type": "human", "content": "hi", "id": "h"}
+    first, second = ({"type": "ai", "content": text, "id": "a"} for text in ("no", "hello"))
+    for thread in range(threads):
+        for number, messages in enumerate(([asked], [asked, first], [asked, second])):
+            key = {"thread_id": f"t{thread}", "checkpoint_ns": "", "checkpoint_id": f"c{number}"}
+            held = {"ts": at(number).isoformat(), "channel_values": {"messages": messages}}
+            found["checkpoints"].append({
+                "_id": object_id(thread * 10 + number), **key, "type": "json",
+                "parent_checkpoint_id": "c0" if number else None, "checkpoint": json.dumps(held).encode(),
+                "metadata": {"step": ["json", str(number).encode()]},
+            })  # fmt: skip
+            found["checkpoint_writes"].append({
+                "_id": object_id(thread * 10 + number), **key, "task_id": "k", "task_path": "", "idx": 0,
+                "channel": "messages", "type": "json", "value": b"[]",
+            })  # fmt: skip
+    return found
