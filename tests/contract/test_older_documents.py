@@ -209,7 +209,7 @@ def test_a_document_that_is_no_conversation_is_named_and_hides_no_other(database
     assert documents(database, [one["_id"] for one in bad.values()]) == before
 
 
-def test_the_first_write_to_an_older_document_costs_two_round_trips_more_and_the_next_none(
+def test_the_first_write_to_an_older_document_costs_five_round_trips_more_and_the_next_none(
     replica_set: Server, database: Database[Document], database_name: str
 ) -> None:
     load(database, [1])
