@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 
 __all__ = ["ByteInput"]
 
+_PIECE = 256 << 10
+
 
 class ByteInput:
     """Chunks of bytes, read once: whole by iteration, or piece by piece with :meth:`read`."""
@@ -32,9 +34,10 @@ class ByteInput:
         return taken
 
     def __iter__(self) -> Iterator[bytes]:
-        if self._held:
-            held, self._held = bytes(self._held), bytearray()
-            yield held
+        while self._held:
+            piece = bytes(self._held[:_PIECE])
+            del self._held[:_PIECE]
+            yield piece
         yield from self._chunks
 
     def _hold(self, size: int) -> None:

@@ -11,12 +11,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-import re
-from collections import Counter
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 from convostore.schemas.formats.items import Found, Position, Refused
+from convostore.schemas.formats.json_text import (
+    AROUND,
+    BLANK,
+    LONG,
+    JsonReader,
+    JsonText,
+    is_hopeless,
+    is_open,
+)
 from convostore.schemas.json_values import JSON
 
 __all__ = [
@@ -25,82 +32,34 @@ __all__ = [
     "decode",
     "document_values",
     "first_value",
-    "is_inside_text",
-    "is_open",
     "line_values",
     "lines",
 ]
 
-_BOM = "\ufeff"
-_BLANK = " \t\r\n"
-_AROUND = _BLANK + _BOM
-_BAD_BYTE = re.compile("[\udc80-\udcff]")
-# A whole text, a bracket, or the quotation mark of a text that does not end.
-_STRUCTURE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}"]', re.DOTALL)
+_SHOWN = 40
 
 
 class IncompleteError(ValueError):
     """A JSON value that goes on beyond the text at hand."""
 
 
-class _Reader:
-    """A JSON decoder that remembers keys that occurred twice in the value being read."""
-
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-        self._decoder = json.JSONDecoder(object_pairs_hook=self._object, parse_float=_float)
-
-    def _object(self, pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-            self.notes.append(f"the key {twice!a} occurs twice in one object; the last value was taken")
-        return found
-
-    def read(self, text: str, start: int = 0) -> tuple[JSON, int]:
-        """The value that begins at ``start`` and where it ends.
-
-        Raises:
-            ValueError: it is no JSON, or not whole; RecursionError is turned into one.
-
-        """
-        try:
-            return self._decoder.raw_decode(text, start)
-        except RecursionError:
-            raise ValueError("nested too deeply") from None
-
-    def taken(self) -> tuple[str, ...]:
-        """The notes since the last call."""
-        if not self.notes:
-            return ()
-        notes, self.notes = tuple(dict.fromkeys(self.notes)), []
-        return notes
-
-
-def _float(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise ValueError(f"the number {text[:40]} is beyond the range of doubles")
-    return value
-
-
 def decode(text: str, position: Position) -> Found | Refused:
     """The one value that ``text`` holds."""
-    return _decoded(_Reader(), text, position, cut=False)
+    return _decoded(JsonReader(), text, position, cut=False)
 
 
-def _decoded(reader: _Reader, text: str, position: Position, *, cut: bool) -> Found | Refused:
+def _decoded(reader: JsonReader, text: str, position: Position, *, cut: bool) -> Found | Refused:
     """The same; ``cut`` says that the input ends with the text, perhaps within the value."""
-    start = len(text) - len(text.lstrip(_AROUND))
+    start = len(text) - len(text.lstrip(AROUND))
     try:
         value, end = reader.read(text, start)
     except ValueError as error:
         reader.taken()
         return Refused(position, _reason(error, start, cut=cut and is_open(text)))
-    rest = text[end:].strip(_BLANK)
+    rest = text[end:].strip(BLANK)
     if rest:
         reader.taken()
-        return Refused(position, f"after the JSON value there is more: {rest[:40]!a}")
+        return Refused(position, f"after the JSON value there is more: {rest[:_SHOWN]!a}")
     return Found(position, value, reader.taken())
 
 
@@ -116,18 +75,27 @@ def _reason(error: ValueError, start: int = 0, *, cut: bool = False) -> str:
 
 def lines(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes, bool]]:
     """The lines with their numbers from 1, without line ends, and whether the line was ended by one."""
-    number, parts = 0, list[bytes]()
+    for number, line, ended in _line_pieces(chunks, None):
+        yield number, line, bool(ended)
+
+
+def _line_pieces(chunks: Iterable[bytes], most: int | None) -> Iterator[tuple[int, bytes, bool | None]]:
+    """The same; of a line of more than ``most`` bytes the beginning, and None because it goes on."""
+    number, parts, size, begun = 1, list[bytes](), 0, False
     for chunk in chunks:
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
-            number += 1
             parts.append(chunk[start:end])
             yield number, _joined(parts), True
-            start = end + 1
+            number, start, size, begun = number + 1, end + 1, 0, False
         if start < len(chunk):
             parts.append(chunk[start:])
-    if parts:
-        yield number + 1, _joined(parts), False
+            size += len(chunk) - start
+            if most is not None and size > most:
+                yield number, _joined(parts), None
+                size, begun = 0, True
+    if parts or begun:
+        yield number, _joined(parts), False
 
 
 def _joined(parts: list[bytes]) -> bytes:
@@ -139,174 +107,96 @@ def _joined(parts: list[bytes]) -> bytes:
 
 def line_values(chunks: Iterable[bytes]) -> Iterator[Found | Refused]:
     """JSON Lines: one value a line; blank lines are passed over, a broken line does not stop the rest."""
-    reader = _Reader()
-    for number, line, ended in lines(chunks):
+    reader = JsonReader()
+    pieces = _line_pieces(chunks, LONG)
+    for number, line, ended in pieces:
+        if ended is None:
+            found = _LongLine(number, line, pieces).value()
+            if found is not None:
+                yield found
+            del found
+            continue
         try:
             text = line.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
-            yield Refused(number, f"no UTF-8: byte {error.start + 1} is {line[error.start]:#04x}")
+            yield Refused(number, _no_utf8(error.start, line[error.start]))
             continue
-        if not text.strip(_AROUND):
+        if not text.strip(AROUND):
             continue
-        digest, size = hashlib.sha256(line.strip()).hexdigest(), len(line)
-        del line
-        found = _decoded(reader, text, number, cut=not ended)
-        del text
-        if isinstance(found, Found):
-            yield Found(number, found.value, found.notes, digest, size)
-        else:
-            yield found
-        del found
+        value = _decoded(reader, text, number, cut=not ended)
+        if isinstance(value, Found):
+            digest = hashlib.sha256(line.strip()).hexdigest()
+            value = Found(number, value.value, value.notes, digest, len(line))
+        yield value
 
 
-def is_inside_text(text: str) -> bool:
-    """Whether the JSON stops inside a text."""
-    return any(token.group() == '"' for token in _STRUCTURE.finditer(text))
+def _no_utf8(place: int, byte: int) -> str:
+    return f"no UTF-8: byte {place + 1} is {byte:#04x}"
 
 
-def is_open(text: str) -> bool:
-    """Whether the JSON stops inside a text, an object or an array."""
-    depth = 0
-    for token in _STRUCTURE.finditer(text):
-        kind = token.group()
-        if kind == '"':
-            return True
-        depth += kind in ("{", "[")
-        depth -= kind in ("}", "]")
-    return depth > 0
+class _LongLine:
+    """A line that is read in pieces, in memory for its value and little more."""
 
+    def __init__(self, number: int, first: bytes, pieces: Iterator[tuple[int, bytes, bool | None]]) -> None:
+        self._number = number
+        self._first = first
+        self._pieces = pieces
+        self._hash = hashlib.sha256()
+        self._size = 0
+        self._blank = b""
+        self._ended: bool | None = None
 
-class _Text:
-    """A text that grows from chunks; what was read is forgotten.
+    def _bytes(self) -> Iterator[bytes]:
+        """The bytes of the line, counted and hashed."""
+        yield self._counted(self._first)
+        self._first = b""
+        while self._ended is None:
+            _, piece, self._ended = next(self._pieces, (0, b"", False))
+            yield self._counted(piece)
 
-    Bytes that are no UTF-8 stand in it as halves of surrogate pairs, so that what follows can be read.
-    """
+    def _counted(self, piece: bytes) -> bytes:
+        # Blanks around the line are not hashed: those at an end wait for what follows.
+        inside = self._blank + piece if self._size else piece.lstrip()
+        self._size += len(piece)
+        stripped = inside.rstrip()
+        self._hash.update(stripped)
+        self._blank = inside[len(stripped) :]
+        return piece
 
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        self._chunks = iter(chunks)
-        self._rest = b""
-        self.text = ""
-        self.at = 0
-        self.line = 1
-        self.ended = False
-        self._has_bad = False
-        self.bad: str | None = None
-        """Why the value that was read last is no good, though it reads as JSON."""
-
-    def grow(self) -> bool:
-        """Take in at least as much again as is left; False at the end of the input."""
-        wanted = max(len(self.text) - self.at, 1)
-        parts = [self.text[self.at :]]
-        self.line += self.text.count("\n", 0, self.at)
-        self.at = 0
-        grown = 0
-        while grown < wanted and not self.ended:
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                self.ended = True
-                part = self._decoded(self._rest)
-                self._rest = b""
-            else:
-                data = self._rest + chunk
-                whole = _whole_characters(data)
-                part, self._rest = self._decoded(data[:whole]), data[whole:]
-            parts.append(part)
-            grown += len(part)
-        self.text = "".join(parts)
-        return grown > 0
-
-    def _decoded(self, data: bytes) -> str:
+    def value(self) -> Found | Refused | None:
+        """What the line holds; None when it is blank. All of it is read."""
+        content = self._bytes()
+        text, reader = JsonText(content), JsonReader()
         try:
-            return data.decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError:
-            self._has_bad = True
-            return data.decode("utf-8", "surrogateescape")
-
-    def skip_blank(self) -> str:
-        """The next character that is no blank, not taken; empty at the end of the input."""
-        while True:
-            while self.at < len(self.text) and self.text[self.at] in _AROUND:
-                self.at += 1
-            if self.at < len(self.text) or not self.grow():
-                return self.text[self.at : self.at + 1]
-
-    def line_here(self) -> int:
-        """The number of the line reached."""
-        return self.line + self.text.count("\n", 0, self.at)
-
-    def value(self, reader: _Reader) -> JSON:
-        """The value that begins here, taken.
-
-        Raises:
-            ValueError: no JSON, or the input ends within it.
-
-        """
-        while True:
-            try:
-                value, end = reader.read(self.text, self.at)
-            except ValueError as error:
-                reader.taken()
-                if _is_hopeless(error, len(self.text)) or not self.grow():
-                    raise
-                continue
-            # What ends with the text may be a number that goes on in the next chunk.
-            if end < len(self.text) or not self.grow():
-                bad = _BAD_BYTE.search(self.text, self.at, end) if self._has_bad else None
-                self.bad = None if bad is None else f"no UTF-8: byte {ord(bad[0]) - 0xDC00:#04x}"
-                self.at = min(end, len(self.text))
-                return value
-            reader.taken()
-
-    def pass_over(self) -> bool:
-        """Step over a broken object or array, to after the bracket that closes it; False when none does."""
-        depth = 0
-        if self.text[self.at : self.at + 1] not in ("{", "["):
-            return False
-        while True:
-            for token in _STRUCTURE.finditer(self.text, self.at):
-                kind = token.group()
-                if kind == '"':
-                    break
-                depth += kind in ("{", "[")
-                depth -= kind in ("}", "]")
-                if depth < 0:
-                    return False
-                self.at = token.end()
-                if depth == 0:
-                    return True
-            else:
-                self.at = len(self.text)
-            if not self.grow():
-                return False
+            if not text.skip_blank():
+                return None
+            value = text.value(reader)
+            rest = text.skip_blank(BLANK)
+        except ValueError as error:
+            reason, is_whole = _reason(error, text.begun), text.pass_over()
+            deque(content, maxlen=0)
+            cut = not self._ended and not is_whole
+            found = Refused(self._number, _reason(error, cut=True) if cut else reason)
+        else:
+            if not rest and text.first_bad is None:
+                return Found(self._number, value, reader.taken(), self._hash.hexdigest(), self._size)
+            while len(text.text) - text.at < _SHOWN and text.grow():
+                pass
+            rest = text.text[text.at :].strip(BLANK)[:_SHOWN]
+            found = Refused(self._number, f"after the JSON value there is more: {rest!a}")
+        deque(content, maxlen=0)
+        return found if text.first_bad is None else Refused(self._number, _no_utf8(*text.first_bad))
 
 
-def _whole_characters(data: bytes) -> int:
-    """How many of the bytes are whole characters: all but a character begun at the end."""
-    for back in range(1, min(4, len(data)) + 1):
-        byte = data[-back]
-        if byte < 0x80:
-            return len(data)
-        if byte >= 0xC0:
-            length = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            return len(data) if back >= length else len(data) - back
-    return len(data)
-
-
-def _is_hopeless(error: ValueError, size: int) -> bool:
-    """Whether more text cannot mend it: the decoder stopped well before the end of what it had."""
-    if not isinstance(error, json.JSONDecodeError):
-        return True
-    return not error.msg.startswith("Unterminated string") and error.pos < size - 16
-
-
-def _taken(text: _Text, position: Position, value: JSON, reader: _Reader) -> Found | Refused:
+def _read(text: JsonText, position: Position, reader: JsonReader) -> Found | Refused:
+    value = text.value(reader)
     notes = reader.taken()
     return Found(position, value, notes) if text.bad is None else Refused(position, text.bad)
 
 
 def array_items(chunks: Iterable[bytes], path: str = "") -> Iterator[Found | Refused]:
     """The items of one or several arrays, at ``path[index]``; a broken item that is closed stops nothing."""
-    text, reader, index = _Text(chunks), _Reader(), 0
+    text, reader, index = JsonText(chunks), JsonReader(), 0
     while text.skip_blank() == "[":
         text.at += 1
         if text.skip_blank() == "]":
@@ -318,17 +208,17 @@ def array_items(chunks: Iterable[bytes], path: str = "") -> Iterator[Found | Ref
                 yield Refused(position, "the input ends before the array does")
                 return
             try:
-                value = text.value(reader)
+                found = [_read(text, position, reader)]
             except ValueError as error:
-                cut = text.ended and is_open(text.text[text.at :])
-                yield Refused(position, _reason(error, text.at, cut=cut))
+                cut = text.is_cut()
+                yield Refused(position, _reason(error, text.begun, cut=cut))
                 if cut:
                     return
                 if not text.pass_over():
                     yield Refused(position, "what follows in the array cannot be told apart")
                     return
             else:
-                yield _taken(text, position, value, reader)
+                yield found.pop()  # so that nothing here holds it any more: it may be large
             index += 1
             mark = text.skip_blank()
             if mark == ",":
@@ -348,16 +238,15 @@ def array_items(chunks: Iterable[bytes], path: str = "") -> Iterator[Found | Ref
 
 def document_values(chunks: Iterable[bytes]) -> Iterator[Found | Refused]:
     """Values over several lines, one after the other; each is at the line where it begins."""
-    text, reader = _Text(chunks), _Reader()
+    text, reader = JsonText(chunks), JsonReader()
     while text.skip_blank():
         position = text.line_here()
         try:
-            value = text.value(reader)
+            found = [_read(text, position, reader)]
         except ValueError as error:
-            cut = text.ended and is_open(text.text[text.at :])
-            yield Refused(position, _reason(error, text.at, cut=cut))
+            yield Refused(position, _reason(error, text.begun, cut=text.is_cut()))
             return
-        yield _taken(text, position, value, reader)
+        yield found.pop()
 
 
 def first_value(text: str) -> JSON:
@@ -369,8 +258,8 @@ def first_value(text: str) -> JSON:
 
     """
     try:
-        return _Reader().read(text)[0]
+        return JsonReader().read(text)[0]
     except ValueError as error:
-        if _is_hopeless(error, len(text)):
+        if is_hopeless(error, len(text)):
             raise
         raise IncompleteError from None

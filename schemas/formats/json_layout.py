@@ -14,9 +14,9 @@ from convostore.schemas.formats.json_input import (
     decode,
     document_values,
     first_value,
-    is_inside_text,
     line_values,
 )
+from convostore.schemas.formats.json_text import beginning, is_inside_text
 from convostore.schemas.json_values import JSON
 
 __all__ = ["Layout", "json_values", "layout_of", "peek_value", "peek_values"]
@@ -25,6 +25,8 @@ Layout = Literal["lines", "array", "document"]
 
 _BLANK = "\ufeff \t\r\n"
 _FIRST_LOOK = 64 << 10
+_FAR = 4 << 20
+"""Bytes of the input that are enough to judge by, when a value goes on beyond them."""
 # Members of messages without a role: ShareGPT's, pydantic-ai's, LangChain's in three forms, and items of
 # OpenAI's responses.
 _OF_MESSAGES = (
@@ -68,7 +70,20 @@ def peek_values(source: ByteInput, most: int) -> list[Found]:
         found = [item for item in islice(values, most) if isinstance(item, Found)]
         if found or whole:
             return found
+        if size >= _FAR:
+            return _begun(head, layout)
         size *= 4
+
+
+def _begun(head: bytes, layout: Layout) -> list[Found]:
+    """The first value, of which the input's beginning has only the beginning."""
+    text = head.decode("utf-8", "replace").lstrip(_BLANK)
+    if layout == "array":
+        text = text[1:].lstrip(_BLANK)
+    try:
+        return [Found(1, beginning(text))]
+    except ValueError:
+        return []
 
 
 def _is_found(item: Found | Refused) -> bool:
@@ -79,48 +94,51 @@ def _look(source: ByteInput) -> tuple[Layout, int]:
     size = _FIRST_LOOK
     while True:
         text = source.peek(size).decode("utf-8", "replace")
-        layout = layout_of(text, whole=source.is_whole_within(size))
+        layout = layout_of(text, whole=source.is_whole_within(size), far=size >= _FAR)
         if layout is not None:
             return layout, size
         size *= 4
 
 
-def layout_of(start: str, *, whole: bool) -> Layout | None:
+def layout_of(start: str, *, whole: bool, far: bool = False) -> Layout | None:
     """How the values are laid out, judged by the start of the input; None when more of it is needed.
 
-    ``whole`` says that there is no more. An array on one line is a line when its items look like
-    messages, since that is one conversation; any other array is an array of conversations.
+    ``whole`` says that there is no more, ``far`` that this much of it must do. An array on one line is a line
+    when its items look like messages, since that is one conversation; any other array is an array of
+    conversations.
     """
     text = start.lstrip(_BLANK)
     if not text:
         return "lines" if whole else None
     line, ended, rest = text.partition("\n")
     if text[0] == "[":
-        return _array_layout(text, line, bool(ended), rest, whole=whole)
+        return _array_layout(text, line, bool(ended), whole=whole, far=far)
     if text[0] != "{" or not ended or _stands_alone(line) or is_inside_text(line):
         return "lines"
     if whole and _stands_alone(text):
         return "document"
     second, ended, _ = rest.lstrip(_BLANK).partition("\n")
-    if not ended and not whole:
+    if not ended and not whole and not far:
         return None
     return "lines" if second.startswith("{") and _stands_alone(second) else "document"
 
 
-def _array_layout(text: str, line: str, ended: bool, rest: str, *, whole: bool) -> Layout | None:
+def _array_layout(text: str, line: str, ended: bool, *, whole: bool, far: bool) -> Layout | None:
     inside = text[1:].lstrip(_BLANK)
     if inside.startswith("]"):
         return "lines"
     try:
         first = first_value(inside)
     except IncompleteError:
-        return "array" if whole else None
+        if not far:
+            return "array" if whole else None
+        first = beginning(inside) if inside[0] in "{[" else None
     except ValueError:
         return "array"
     if not _is_message(first):
         return "array"
     if not ended:
-        return "lines" if whole else None
+        return "lines" if whole or far else None
     return "lines" if _stands_alone(line) else "document"
 
 
