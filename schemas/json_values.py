@@ -6,12 +6,13 @@ counts, ``NaN`` equals ``NaN``, ``-0.0`` is not ``0.0``. Diff, save and the test
 
 from __future__ import annotations
 
+import hashlib
 import json
 import marshal
 import math
 import re
 import struct
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from itertools import repeat
 from typing import Any, TypeAlias
 
@@ -28,6 +29,7 @@ __all__ = [
     "images",
     "load_exact",
     "same_json",
+    "text_digest",
 ]
 
 JSON: TypeAlias = Any
@@ -36,6 +38,7 @@ JSON: TypeAlias = Any
 MAX_DEPTH = 500
 """Levels of nesting a value may have; Python's own JSON encoder gives up near 1,000."""
 
+_WIDE = 16  # members from which a value is written member by member
 _MAX_INT_BITS = 14_283  # 4,300 digits: what Python turns into text and back by default
 _HALF = re.compile("[\ud800-\udfff]")
 _ATOMS = frozenset({type(None), bool, int, float, str})
@@ -166,6 +169,38 @@ def _are_distinct(keys: Collection[str]) -> bool:
 def dump_text(value: JSON) -> str:
     """Compact ASCII JSON for the database: NaN and infinities as Python writes them, whole numbers whole."""
     return json.dumps(value, separators=(",", ":"))
+
+
+def text_digest(value: JSON) -> tuple[str, int]:
+    """The SHA-256 in hex, and the length, of what :func:`dump_text` gives, without making all of it."""
+    hashed, size = hashlib.sha256(), 0
+    for piece in _text_pieces(value):
+        hashed.update(piece.encode("ascii"))
+        size += len(piece)
+    return hashed.hexdigest(), size
+
+
+def _text_pieces(value: JSON) -> Iterator[str]:
+    if type(value) is dict and (len(value) > _WIDE or any(map(_is_wide, value.values()))):
+        mark = "{"
+        for key, item in value.items():
+            yield f"{mark}{dump_text(key)}:"
+            yield from _text_pieces(item)
+            mark = ","
+        yield "}"
+    elif type(value) is list and (len(value) > _WIDE or any(map(_is_wide, value))):
+        mark = "["
+        for item in value:
+            yield mark
+            yield from _text_pieces(item)
+            mark = ","
+        yield "]"
+    else:
+        yield dump_text(value)
+
+
+def _is_wide(value: JSON) -> bool:
+    return type(value) in (dict, list) and len(value) > _WIDE
 
 
 # A text that any JSON parser reads and that gives the same value back: numbers that parsers round or refuse

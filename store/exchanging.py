@@ -149,7 +149,9 @@ def until_broken(items: Iterable[T], report: ImportReport) -> Iterator[T]:
     try:
         for item in items:
             count += 1
-            yield item
+            held = [item]
+            del item
+            yield held.pop()  # so that nothing here holds it any more: it may be large
     except (ImportFormatError, SchemaVersionError) as error:
         if not count:
             raise
@@ -318,8 +320,8 @@ def merge_delta(stored: Conversation, item: ImportedDelta) -> bool:
     return stored.to_json_object() != before
 
 
-def encode_facts(messages: Sequence[JSON], facts: Sequence[Facts] | None) -> list[NewEntry]:
-    """The messages as entries, with what a source says of each.
+def encode_facts(messages: Sequence[JSON], facts: Sequence[Facts] | None, first: int = 0) -> list[NewEntry]:
+    """The messages as entries, with what a source says of each; ``first`` is the place of the first one.
 
     Raises:
         InvalidRecordError: JSON cannot say a message; ``path`` leads to the value.
@@ -331,16 +333,12 @@ def encode_facts(messages: Sequence[JSON], facts: Sequence[Facts] | None) -> lis
         zip(messages, known, strict=True), lambda pair: (pair[1].dialect, pair[1].unfinished, pair[1].author)
     ):
         pairs = list(run)
-        try:
-            entries += encode_entries(
-                [message for message, _ in pairs],
-                made=[fact.made for _, fact in pairs],
-                author=None if author is None else author.to_json(),
-                dialect=dialect,
-                unfinished=unfinished,
-            )
-        except InvalidRecordError:
-            # Told again with the path from the beginning.
-            encode_entries(messages, made=None)
-            raise
+        entries += encode_entries(
+            [message for message, _ in pairs],
+            made=[fact.made for _, fact in pairs],
+            author=None if author is None else author.to_json(),
+            dialect=dialect,
+            unfinished=unfinished,
+            first=first + len(entries),
+        )
     return entries

@@ -76,8 +76,9 @@ def encode_entries(
     dialect: str | None = None,
     unfinished: bool = False,
     path: str = "messages",
+    first: int = 0,
 ) -> list[NewEntry]:
-    """Each message as an entry.
+    """Each message as an entry; ``first`` is the place of the first one in the list at ``path``.
 
     Raises:
         InvalidRecordError: JSON cannot say a message; ``index`` is its place, ``path`` leads to the value.
@@ -93,7 +94,7 @@ def encode_entries(
         said["unfinished"] = True
     size = document_size(said) if said else _EMPTY_DOCUMENT
     encoded = []
-    for index, (message, at) in enumerate(zip(messages, times, strict=True)):
+    for index, (message, at) in enumerate(zip(messages, times, strict=True), first):
         body = encode_body(message, f"{path}[{index}]", index=index)
         if at is not None and at > INT64_MAX:
             raise InvalidRecordError(f"{path}[{index}].made", "a time beyond 2^63 ms", index=index)

@@ -29,7 +29,7 @@ from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import Piece, odd_piece, rest_of
 from convostore.schemas.formats.remarks import Remarks
 from convostore.schemas.formats.trees import Forest, Node
-from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.json_values import JSON, text_digest
 
 __all__ = ["NAME", "fits", "read"]
 
@@ -108,16 +108,16 @@ def _conversation(found: Found, sources: Sources) -> Item:
             remarks.add("current nodes that lead to no message; the newest leaf is taken", leaf)
         leaf = forest.newest_leaf()
     remark_tree(forest, remarks)
-    content = dump_text(value)
+    digest, size = text_digest(value)
     lines = told(forest.lines([leaf] if leaf is not None else []), lambda id: pieces[id] or odd_piece(None))
-    source = sources.source(id, content)
+    source = sources.identified(id, digest)
     active, branches = active_and_branches(lines, source, sources)
     return Draft(
         user=sources.owner(),
         source=source,
         pieces=active,
         branches=branches,
-        size=len(content),
+        size=size,
         title=("title", value.get("title")),
         created=[moments.read(value.get("create_time"))],
         updated=[moments.read(value.get("update_time"))],

@@ -35,7 +35,7 @@ from convostore.schemas.formats.parts import (
     tool_output,
 )
 from convostore.schemas.formats.remarks import Remarks
-from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.json_values import JSON, text_digest
 
 __all__ = ["NAME", "fits", "read"]
 
@@ -81,15 +81,15 @@ def _conversation(found: Found, sources: Sources) -> Item:
     )
     leaf = value.get("current_leaf_message_uuid")
     lines = tree_lines(nodes, pieces.__getitem__, leaf, remarks)
-    content = dump_text(value)
-    source = sources.source(id, content)
+    digest, size = text_digest(value)
+    source = sources.identified(id, digest)
     active, branches = active_and_branches(lines, source, sources)
     return Draft(
         user=sources.owner(first_id(account, "uuid")),
         source=source,
         pieces=active,
         branches=branches,
-        size=len(content),
+        size=size,
         title=("name", value.get("name")),
         created=[moments.read_or_clock(value.get("created_at"), value.get("uuid"))],
         updated=[moments.read(value.get("updated_at"))],

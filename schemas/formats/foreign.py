@@ -117,7 +117,10 @@ class Sources:
                 yield found
                 continue
             try:
-                yield from read(found)
+                items = read(found)
+                if isinstance(items, list):
+                    del found  # which may be large, and is not needed while they are stored
+                yield from items
             except ConvostoreError as error:
                 yield Refused(found.position, str(error), first_id(found.value))
             except ValidationError as error:
@@ -189,7 +192,9 @@ def unwrapped(values: Iterable[Found | Refused], is_one: Callable[[JSON], bool])
         if name is not None:
             value, path = value[name], f".{name}"
         if not isinstance(value, list):
-            yield found
+            whole = [found]
+            del found, value
+            yield whole.pop()  # nothing here holds it any more: it may be large
             continue
         for place, item in enumerate(value):
             yield Found(f"{found.position}{path}[{place}]", item, found.notes if place == 0 else ())

@@ -111,10 +111,10 @@ def line_values(chunks: Iterable[bytes]) -> Iterator[Found | Refused]:
     pieces = _line_pieces(chunks, LONG)
     for number, line, ended in pieces:
         if ended is None:
-            found = _LongLine(number, line, pieces).value()
-            if found is not None:
-                yield found
-            del found
+            long = _LongLine(number, line, pieces).read()
+            del line
+            if long:
+                yield long.pop()  # so that nothing here holds it any more: it may be large
             continue
         try:
             text = line.decode("utf-8", "surrogatepass")
@@ -163,13 +163,13 @@ class _LongLine:
         self._blank = inside[len(stripped) :]
         return piece
 
-    def value(self) -> Found | Refused | None:
-        """What the line holds; None when it is blank. All of it is read."""
+    def read(self) -> list[Found | Refused]:
+        """What the line holds, which is nothing when it is blank; all of it is read."""
         content = self._bytes()
         text, reader = JsonText(content), JsonReader()
         try:
             if not text.skip_blank():
-                return None
+                return []
             value = text.value(reader)
             rest = text.skip_blank(BLANK)
         except ValueError as error:
@@ -179,13 +179,13 @@ class _LongLine:
             found = Refused(self._number, _reason(error, cut=True) if cut else reason)
         else:
             if not rest and text.first_bad is None:
-                return Found(self._number, value, reader.taken(), self._hash.hexdigest(), self._size)
+                return [Found(self._number, value, reader.taken(), self._hash.hexdigest(), self._size)]
             while len(text.text) - text.at < _SHOWN and text.grow():
                 pass
             rest = text.text[text.at :].strip(BLANK)[:_SHOWN]
             found = Refused(self._number, f"after the JSON value there is more: {rest!a}")
         deque(content, maxlen=0)
-        return found if text.first_bad is None else Refused(self._number, _no_utf8(*text.first_bad))
+        return [found if text.first_bad is None else Refused(self._number, _no_utf8(*text.first_bad))]
 
 
 def _read(text: JsonText, position: Position, reader: JsonReader) -> Found | Refused:

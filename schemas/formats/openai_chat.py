@@ -10,7 +10,6 @@ again by its ``id``, else by the SHA-256 of its content, with ``#2`` for the sec
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import chain
@@ -25,7 +24,7 @@ from convostore.schemas.formats.anthropic import is_request
 from convostore.schemas.formats.items import Facts, Found, Imported, ReadOptions, Refused
 from convostore.schemas.identifiers import check_user
 from convostore.schemas.json_output import foreign_json
-from convostore.schemas.json_values import JSON, MAX_DEPTH, dump_text
+from convostore.schemas.json_values import JSON, MAX_DEPTH, text_digest
 
 __all__ = ["NAME", "fits", "read", "write"]
 
@@ -165,8 +164,7 @@ def _imported(
             facts[place] = Facts(_made(message, f"messages[{place}].created_at"), dialect=NAME)
     content, size = found.sha256, found.size
     if id is None or content is None:
-        text = dump_text(dict(value))
-        content, size = hashlib.sha256(text.encode()).hexdigest(), len(text)
+        content, size = text_digest(dict(value))
     times = [fact.made for fact in facts if fact is not _NO_TIME and fact.made is not None]
     created = _made(value, "created_at")
     if created is not None:

@@ -12,6 +12,7 @@ from convostore.schemas.formats import Imported
 from convostore.store.asynchronous import _creating, _pace
 from convostore.store.asynchronous._attaching import Attacher
 from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._growing import store_parts
 from convostore.store.asynchronous._inserting import insert_heads
 from convostore.store.asynchronous._numbering import lift_counter, next_ids
 from convostore.store.asynchronous._updating import link
@@ -138,10 +139,10 @@ class Arrivals:
         head = self._small_head(item, id)
         if head is not None:
             return _Ready(item, id, head[0], head[1], None)
-        draft = self.draft(item, id)
-        whole, _ = await _creating.prepare(self._backend, draft, id, comment=_CALL)
-        whole["source"]["version"] = whole["version"]
-        return _Ready(item, id, draft.lineage, whole, whole if whole["segments"] else None)
+        record = item.conversation.model_copy(update={"id": id})
+        self._links.follow(record)
+        whole = await store_parts(self._backend, item, record, comment=_CALL)
+        return _Ready(item, id, int(whole["lineage"]), whole, whole if whole["segments"] else None)
 
     def _small_head(self, item: Imported, id: int) -> tuple[int, RawBSONDocument] | None:
         """The lineage and the document of a conversation that is one document; None for any other."""

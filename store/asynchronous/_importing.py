@@ -34,6 +34,8 @@ __all__ = ["Importer"]
 _CALL = "import"
 _BATCH = 1000
 _BATCH_BYTES = 4 << 20
+_LARGE_BATCH = 16 << 20
+"""Bytes of conversations that are stored before others are read, so that there is memory for them."""
 _BREATH = 16
 """Conversations after which commands under way get their turn."""
 _FACTS = {"user": 1, "source": 1, "version": 1}
@@ -141,7 +143,8 @@ class Importer:
         await self._arrivals.close()
 
     async def _flush(self) -> None:
-        batch, self._batch, self._bytes = self._batch, [], 0
+        batch, is_large = self._batch, self._bytes > _LARGE_BATCH
+        self._batch, self._bytes = [], 0
         if not batch:
             return
         with self._backend.call(_CALL):
@@ -156,6 +159,8 @@ class Importer:
             else:
                 await self._again(item, found)
         await self._arrivals.store(fresh)
+        if is_large:
+            await self._arrivals.settle()
         await self._take_branches(batch)
         self._tell_progress()
 

@@ -117,6 +117,7 @@ async def import_conversations(
             async with aclosing(importer()) as taking:
                 for item in until_broken(found.read(stream, options), report):
                     await taking.take(item)
+                    del item
                 await taking.finish()
     return report
 

@@ -19,6 +19,7 @@ from convostore.store.links import Links
 from convostore.store.synchronous import _creating, _pace
 from convostore.store.synchronous._attaching import Attacher
 from convostore.store.synchronous._backend import Backend
+from convostore.store.synchronous._growing import store_parts
 from convostore.store.synchronous._inserting import insert_heads
 from convostore.store.synchronous._numbering import lift_counter, next_ids
 from convostore.store.synchronous._updating import link
@@ -139,10 +140,10 @@ class Arrivals:
         head = self._small_head(item, id)
         if head is not None:
             return _Ready(item, id, head[0], head[1], None)
-        draft = self.draft(item, id)
-        whole, _ = _creating.prepare(self._backend, draft, id, comment=_CALL)
-        whole["source"]["version"] = whole["version"]
-        return _Ready(item, id, draft.lineage, whole, whole if whole["segments"] else None)
+        record = item.conversation.model_copy(update={"id": id})
+        self._links.follow(record)
+        whole = store_parts(self._backend, item, record, comment=_CALL)
+        return _Ready(item, id, int(whole["lineage"]), whole, whole if whole["segments"] else None)
 
     def _small_head(self, item: Imported, id: int) -> tuple[int, RawBSONDocument] | None:
         """The lineage and the document of a conversation that is one document; None for any other."""

@@ -35,6 +35,8 @@ __all__ = ["Importer"]
 _CALL = "import"
 _BATCH = 1000
 _BATCH_BYTES = 4 << 20
+_LARGE_BATCH = 16 << 20
+"""Bytes of conversations that are stored before others are read, so that there is memory for them."""
 _BREATH = 16
 """Conversations after which commands under way get their turn."""
 _FACTS = {"user": 1, "source": 1, "version": 1}
@@ -142,7 +144,8 @@ class Importer:
         self._arrivals.close()
 
     def _flush(self) -> None:
-        batch, self._batch, self._bytes = self._batch, [], 0
+        batch, is_large = self._batch, self._bytes > _LARGE_BATCH
+        self._batch, self._bytes = [], 0
         if not batch:
             return
         with self._backend.call(_CALL):
@@ -157,6 +160,8 @@ class Importer:
             else:
                 self._again(item, found)
         self._arrivals.store(fresh)
+        if is_large:
+            self._arrivals.settle()
         self._take_branches(batch)
         self._tell_progress()
 

@@ -118,6 +118,7 @@ def import_conversations(
             with closing(importer()) as taking:
                 for item in until_broken(found.read(stream, options), report):
                     taking.take(item)
+                    del item
                 taking.finish()
     return report
 
