@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta
 from enum import Enum
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -80,14 +80,38 @@ def periods(since: int, until: int, by: By | str, zone: ZoneInfo) -> list[Period
     if since >= until:
         raise QueryError("since", f"{since} is not before until, {until}")
     start = _floor(since, wanted, zone)
+    if wanted is By.HOUR:
+        return _hours(start, until, zone)
     found: list[Period] = []
     while start < until:
         end = _next(start, wanted, zone)
         found.append(Period(start, end, _label(start, wanted, zone)))
         if len(found) > _MOST:
-            raise QueryError("by", f"the range holds more than {_MOST:,} periods; take longer ones")
+            raise _too_many()
         start = end
     return found
+
+
+def _hours(start: int, until: int, zone: ZoneInfo) -> list[Period]:
+    """The hours of a range; there are many, so nothing is computed twice."""
+    if until - start > _MOST * 3_600_000:
+        raise _too_many()
+    found: list[Period] = []
+    local = _local(start, zone)
+    while start < until:
+        offset = local.utcoffset()
+        end = start + 3_600_000
+        later = _local(end, zone)
+        if local.minute or later.utcoffset() != offset:
+            end = _next_hour(start, zone)
+            later = _local(end, zone)
+        found.append(Period(start, end, local.isoformat(timespec="minutes")))
+        start, local = end, later
+    return found
+
+
+def _too_many() -> QueryError:
+    return QueryError("by", f"the range holds more than {_MOST:,} periods; take longer ones")
 
 
 def period_places(found: Sequence[Period], quarters: Sequence[int]) -> list[int]:
@@ -103,7 +127,7 @@ def period_places(found: Sequence[Period], quarters: Sequence[int]) -> list[int]
 
 def _local(ms: int, zone: ZoneInfo) -> datetime:
     try:
-        return datetime.fromtimestamp(ms // 1000, timezone.utc).astimezone(zone)
+        return datetime.fromtimestamp(ms // 1000, zone)
     except (OverflowError, ValueError, OSError):
         raise QueryError("since", f"{ms} is beyond the calendar") from None
 

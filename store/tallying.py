@@ -14,6 +14,7 @@ from convostore.store.crediting import LETTERS, Counts
 
 __all__ = ["Costs", "Tally", "rounded"]
 
+_NOTHING: Final = Counts()
 _MILLIONTH: Final = Decimal("0.000001")
 
 
@@ -66,7 +67,9 @@ class Tally:
 
     def counts(self) -> Counts:
         """The counters, each stopping at 2^64-1."""
-        return Counts(**{name: min(self.sums.get(short, 0), U64_MAX) for short, name in LETTERS.items()})
+        if not self.sums:
+            return _NOTHING
+        return Counts(**{LETTERS[short]: min(count, U64_MAX) for short, count in self.sums.items()})
 
     @property
     def distinct(self) -> tuple[int, int]:

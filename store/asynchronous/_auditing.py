@@ -79,9 +79,9 @@ async def _remove(backend: AsyncBackend, owner: Mapping[str, Any]) -> None:
     query = {"_id.c": owner["c"], "user": owner["user"], "kept": {"$exists": False}}
     with backend.call(_CALL):
         hours = {int(row["h"]) for row in await backend.find("ledger", query, {"h": 1}, comment=_CALL)}
-        await note_stale(backend, hours, comment=_CALL)
+        await note_stale(backend, hours)
         await backend.delete("ledger", query, comment=_CALL)
-        await note_stale(backend, hours, comment=_CALL)
+        await note_stale(backend, hours)
 
 
 async def check_sheets(backend: AsyncBackend) -> list[Finding]:

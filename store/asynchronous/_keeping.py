@@ -29,14 +29,17 @@ async def keep_figures(backend: AsyncBackend, head: Head) -> None:
     old = await backend.find("ledger", _life(head), comment=_CALL)
     gone = [row for row in old if _key(row) not in fresh and "kept" not in row]
     hours = {int(row["h"]) for row in (*fresh.values(), *gone)}
-    await note_stale(backend, hours, comment=_CALL)
+    await note_stale(backend, hours)
     if gone:
-        await backend.delete("ledger", {"_id": {"$in": [row["_id"] for row in gone]}}, comment=_CALL)
-    writes = [ReplaceOne({"_id": row["_id"]}, row, upsert=True) for row in fresh.values()]
+        query = {"_id": {"$in": [row["_id"] for row in gone]}, "user": head["user"]}
+        await backend.delete("ledger", query, comment=_CALL)
+    writes = [
+        ReplaceOne({"_id": row["_id"], "user": row["user"]}, row, upsert=True) for row in fresh.values()
+    ]
     for start in range(0, len(writes), _BATCH):
         await backend.write_all("ledger", writes[start : start + _BATCH], comment=_CALL)
     # Noted before, for whoever dies here, and after: a roll-up may have looked in between.
-    await note_stale(backend, hours, comment=_CALL)
+    await note_stale(backend, hours)
 
 
 async def drop_figures(backend: AsyncBackend, owner: Mapping[str, Any], lineage: Any = None) -> None:
@@ -46,9 +49,9 @@ async def drop_figures(backend: AsyncBackend, owner: Mapping[str, Any], lineage:
         query["user"] = owner["user"]
     hours = {int(row["h"]) for row in await backend.find("ledger", query, {"h": 1}, comment=_CALL)}
     if hours:
-        await note_stale(backend, hours, comment=_CALL)
+        await note_stale(backend, hours)
         await backend.delete("ledger", query, comment=_CALL)
-        await note_stale(backend, hours, comment=_CALL)
+        await note_stale(backend, hours)
 
 
 def _life(head: Head) -> dict[str, Any]:

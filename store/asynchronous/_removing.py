@@ -18,6 +18,7 @@ from convostore.store.asynchronous._lifting import present
 from convostore.store.asynchronous._rows import HEAD
 from convostore.store.codec import encode_u64
 from convostore.store.faults import Unclear
+from convostore.store.heads import Head
 from convostore.store.results import Deleted
 
 __all__ = ["Figures", "delete", "delete_expired", "expired", "finish"]
@@ -26,6 +27,8 @@ Figures: TypeAlias = Literal["keep", "drop"]
 
 PARTS = ("segments", "blobs", "bodies", "changes")
 _BATCH = 200
+_TRIES = 2
+"""After so many the conversation goes although a writer does not rest; the reply has what came in."""
 
 
 async def delete(
@@ -51,9 +54,12 @@ async def delete(
         query = {**owner, **(guard or {}), "user": head["user"], "lineage": head["lineage"]}
         if keeps:
             await keep_figures(backend, head)
-            # What comes in meanwhile counts, too; a writer who never rests does not keep it from going.
-            query |= {} if backend.is_last(attempt) else {"version": head["version"]}
-        existed = await _remove_head(backend, query)
+            if attempt <= _TRIES:
+                query["version"] = head["version"]  # what comes in meanwhile counts, too
+        removed = await _remove_head(backend, query, fields)
+        existed = removed is not None
+        if removed and keeps and removed["version"] != head["version"]:
+            await keep_figures(backend, removed)
         if existed:
             break
         guarded = {**owner, **(guard or {})}
@@ -98,18 +104,21 @@ async def _remove_parts(
     return counts
 
 
-async def _remove_head(backend: AsyncBackend, query: Mapping[str, Any]) -> bool:
+async def _remove_head(
+    backend: AsyncBackend, query: Mapping[str, Any], fields: Mapping[str, Any]
+) -> Head | None:
+    """The head that was removed, empty when the reply was lost; None when none fits."""
     for attempt in backend.attempts():
         try:
-            return await backend.remove("conversations", query, {"_id": 1}, comment="delete") is not None
+            return await backend.remove("conversations", query, fields, comment="delete")
         except Unclear:
             if backend.is_last(attempt):
                 raise
             await _pace.pause(attempt)
             life = {name: query[name] for name in ("_id", "user", "lineage")}
             if await backend.find_one("conversations", life, {"_id": 1}, comment="delete") is None:
-                return True
-    return False
+                return {}
+    return None
 
 
 async def _tombstones(backend: AsyncBackend, owner: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -130,11 +130,11 @@ async def is_noted(backend: AsyncBackend) -> bool:
     return bool(found.get("rebuild") or found.get("hours") or found.get("stale"))
 
 
-async def note_stale(backend: AsyncBackend, hours: Collection[int], *, comment: str) -> None:
+async def note_stale(backend: AsyncBackend, hours: Collection[int]) -> None:
     """Note hours whose rows changed because a conversation was deleted."""
     if hours:
         noted = {"$addToSet": {"stale": {"$each": sorted(map(Int64, hours))}}}
-        await backend.put("meta", _NAME, {**noted, "$setOnInsert": {"until": 0, "fence": 0}}, comment=comment)
+        await backend.put("meta", _NAME, {**noted, "$setOnInsert": {"until": 0, "fence": 0}}, comment=_CALL)
 
 
 async def write_noted(backend: AsyncBackend, held: Runner) -> None:

@@ -80,9 +80,9 @@ def _remove(backend: Backend, owner: Mapping[str, Any]) -> None:
     query = {"_id.c": owner["c"], "user": owner["user"], "kept": {"$exists": False}}
     with backend.call(_CALL):
         hours = {int(row["h"]) for row in backend.find("ledger", query, {"h": 1}, comment=_CALL)}
-        note_stale(backend, hours, comment=_CALL)
+        note_stale(backend, hours)
         backend.delete("ledger", query, comment=_CALL)
-        note_stale(backend, hours, comment=_CALL)
+        note_stale(backend, hours)
 
 
 def check_sheets(backend: Backend) -> list[Finding]:

@@ -30,14 +30,17 @@ def keep_figures(backend: Backend, head: Head) -> None:
     old = backend.find("ledger", _life(head), comment=_CALL)
     gone = [row for row in old if _key(row) not in fresh and "kept" not in row]
     hours = {int(row["h"]) for row in (*fresh.values(), *gone)}
-    note_stale(backend, hours, comment=_CALL)
+    note_stale(backend, hours)
     if gone:
-        backend.delete("ledger", {"_id": {"$in": [row["_id"] for row in gone]}}, comment=_CALL)
-    writes = [ReplaceOne({"_id": row["_id"]}, row, upsert=True) for row in fresh.values()]
+        query = {"_id": {"$in": [row["_id"] for row in gone]}, "user": head["user"]}
+        backend.delete("ledger", query, comment=_CALL)
+    writes = [
+        ReplaceOne({"_id": row["_id"], "user": row["user"]}, row, upsert=True) for row in fresh.values()
+    ]
     for start in range(0, len(writes), _BATCH):
         backend.write_all("ledger", writes[start : start + _BATCH], comment=_CALL)
     # Noted before, for whoever dies here, and after: a roll-up may have looked in between.
-    note_stale(backend, hours, comment=_CALL)
+    note_stale(backend, hours)
 
 
 def drop_figures(backend: Backend, owner: Mapping[str, Any], lineage: Any = None) -> None:
@@ -47,9 +50,9 @@ def drop_figures(backend: Backend, owner: Mapping[str, Any], lineage: Any = None
         query["user"] = owner["user"]
     hours = {int(row["h"]) for row in backend.find("ledger", query, {"h": 1}, comment=_CALL)}
     if hours:
-        note_stale(backend, hours, comment=_CALL)
+        note_stale(backend, hours)
         backend.delete("ledger", query, comment=_CALL)
-        note_stale(backend, hours, comment=_CALL)
+        note_stale(backend, hours)
 
 
 def _life(head: Head) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from bson.int64 import Int64
 from convostore.schemas.conversations import ConversationStatus, period_of
 from convostore.store.codec import encode_u64
 from convostore.store.faults import Unclear
+from convostore.store.heads import Head
 from convostore.store.results import Deleted
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
@@ -27,6 +28,8 @@ Figures: TypeAlias = Literal["keep", "drop"]
 
 PARTS = ("segments", "blobs", "bodies", "changes")
 _BATCH = 200
+_TRIES = 2
+"""After so many the conversation goes although a writer does not rest; the reply has what came in."""
 
 
 def delete(
@@ -52,9 +55,12 @@ def delete(
         query = {**owner, **(guard or {}), "user": head["user"], "lineage": head["lineage"]}
         if keeps:
             keep_figures(backend, head)
-            # What comes in meanwhile counts, too; a writer who never rests does not keep it from going.
-            query |= {} if backend.is_last(attempt) else {"version": head["version"]}
-        existed = _remove_head(backend, query)
+            if attempt <= _TRIES:
+                query["version"] = head["version"]  # what comes in meanwhile counts, too
+        removed = _remove_head(backend, query, fields)
+        existed = removed is not None
+        if removed and keeps and removed["version"] != head["version"]:
+            keep_figures(backend, removed)
         if existed:
             break
         guarded = {**owner, **(guard or {})}
@@ -97,18 +103,19 @@ def _remove_parts(backend: Backend, deletion: Mapping[str, Any], figures: Figure
     return counts
 
 
-def _remove_head(backend: Backend, query: Mapping[str, Any]) -> bool:
+def _remove_head(backend: Backend, query: Mapping[str, Any], fields: Mapping[str, Any]) -> Head | None:
+    """The head that was removed, empty when the reply was lost; None when none fits."""
     for attempt in backend.attempts():
         try:
-            return backend.remove("conversations", query, {"_id": 1}, comment="delete") is not None
+            return backend.remove("conversations", query, fields, comment="delete")
         except Unclear:
             if backend.is_last(attempt):
                 raise
             _pace.pause(attempt)
             life = {name: query[name] for name in ("_id", "user", "lineage")}
             if backend.find_one("conversations", life, {"_id": 1}, comment="delete") is None:
-                return True
-    return False
+                return {}
+    return None
 
 
 def _tombstones(backend: Backend, owner: Mapping[str, Any]) -> list[dict[str, Any]]:

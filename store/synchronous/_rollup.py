@@ -131,17 +131,18 @@ def _write_rows(backend: Backend, held: Runner, heads: Sequence[Head]) -> None:
         for start in range(0, len(fresh), 5_000):
             # One that is there already is newer, or a try's of this very call.
             backend.insert_own("ledger", fresh[start : start + 5_000], comment=_CALL)
-    writes = [
-        ReplaceOne({"_id": row["_id"], "v": {"$not": {"$gt": row["v"]}}}, row, upsert=True)
-        for _, row in changed
-    ]
+    writes = [ReplaceOne(_older(row, row["v"]), row, upsert=True) for _, row in changed]
     for start in range(0, len(writes), _BATCH):
         with backend.call(_CALL):
             backend.write_all("ledger", writes[start : start + _BATCH], comment=_CALL)
     for head, row in obsolete:
         with backend.call(_CALL):
-            query = {"_id": row["_id"], "v": {"$not": {"$gt": head["version"]}}}
-            backend.delete("ledger", query, comment=_CALL)
+            backend.delete("ledger", _older(row, head["version"]), comment=_CALL)
+
+
+def _older(row: dict[str, Any], version: int) -> dict[str, Any]:
+    """The filter of the stored row unless it was made from a later version of the conversation."""
+    return {"_id": row["_id"], "user": row["user"], "v": {"$not": {"$gt": version}}}
 
 
 def _key(row: dict[str, Any]) -> tuple[int, int, str]:

@@ -131,11 +131,11 @@ def is_noted(backend: Backend) -> bool:
     return bool(found.get("rebuild") or found.get("hours") or found.get("stale"))
 
 
-def note_stale(backend: Backend, hours: Collection[int], *, comment: str) -> None:
+def note_stale(backend: Backend, hours: Collection[int]) -> None:
     """Note hours whose rows changed because a conversation was deleted."""
     if hours:
         noted = {"$addToSet": {"stale": {"$each": sorted(map(Int64, hours))}}}
-        backend.put("meta", _NAME, {**noted, "$setOnInsert": {"until": 0, "fence": 0}}, comment=comment)
+        backend.put("meta", _NAME, {**noted, "$setOnInsert": {"until": 0, "fence": 0}}, comment=_CALL)
 
 
 def write_noted(backend: Backend, held: Runner) -> None:

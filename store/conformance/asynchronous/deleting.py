@@ -51,12 +51,16 @@ async def a_second_delete_finds_nothing(bench: AsyncBench) -> None:
 
 @group.contract(2, "seal", "edit")
 async def no_part_stays_behind(bench: AsyncBench) -> None:
-    """Segments, large messages, history: nothing of a deleted conversation is left anywhere."""
+    """Segments, large messages, history: nothing of a deleted conversation is left anywhere but its figures,
+    and not even those when they are to be dropped.
+    """
     record = await bench.long(60)
     await bench.store.append(record.id, said("x" * 200_000))
     await bench.store.edit(record.id, 3, said("y" * 100_000))
     holds(bool(await _left(bench, "alice")), "there was nothing to delete")
     await bench.store.delete(record.id)
+    equal(list(await _left(bench, "alice")), ["ledger"], "what is left besides figures")
+    await bench.store.delete(record.id, figures="drop")
     equal(await _left(bench, "alice"), {}, "what is left")
 
 

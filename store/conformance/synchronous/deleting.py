@@ -50,12 +50,16 @@ def a_second_delete_finds_nothing(bench: Bench) -> None:
 
 @group.contract(2, "seal", "edit")
 def no_part_stays_behind(bench: Bench) -> None:
-    """Segments, large messages, history: nothing of a deleted conversation is left anywhere."""
+    """Segments, large messages, history: nothing of a deleted conversation is left anywhere but its figures,
+    and not even those when they are to be dropped.
+    """
     record = bench.long(60)
     bench.store.append(record.id, said("x" * 200_000))
     bench.store.edit(record.id, 3, said("y" * 100_000))
     holds(bool(_left(bench, "alice")), "there was nothing to delete")
     bench.store.delete(record.id)
+    equal(list(_left(bench, "alice")), ["ledger"], "what is left besides figures")
+    bench.store.delete(record.id, figures="drop")
     equal(_left(bench, "alice"), {}, "what is left")
 
 
