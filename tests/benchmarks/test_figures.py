@@ -82,7 +82,7 @@ def from_messages(bench: Bench) -> list[dict[str, Any]]:
 def test_a_year_of_usage(replica_bench: Bench, replica_set: Server, figures: Figures) -> None:
     lives = make_year(scaled(100_000, at_least=500))
     store, database = replica_bench.store, replica_bench.database
-    store_year(database, lives)
+    store_year(database, lives, cut=False)
     messages = put_messages(replica_bench, lives)
     began = time.perf_counter()
     store.analytics.advance()

@@ -109,8 +109,13 @@ def _life(dice: random.Random, id: int, user: str) -> Life:
 # As it is stored
 
 
-def documents(life: Life) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]:
-    """The head, the segments and the sealed records that the store's calls would leave of this life."""
+def documents(
+    life: Life, *, cut: bool = True
+) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]:
+    """The head, the segments and the sealed records that the store's calls would leave of this life.
+
+    ``cut`` lets a few messages and records be many already, so that most lives have older parts.
+    """
     record = Conversation(
         id=life.id,
         user=life.user,
@@ -148,8 +153,9 @@ def documents(life: Life) -> tuple[dict[str, Any], list[dict[str, Any]], list[di
                 )
             )
     facts = {"user": life.user, "lineage": life.id, "next_entry": len(entries)}
-    sealed, log = sealing.sealed_at_birth(Int64(life.id), facts, records, Bounds(log_soft=4, log_keep=2))
-    kept = min(len(entries), 4)
+    bounds = Bounds(log_soft=4, log_keep=2, keep=4) if cut else Bounds()
+    sealed, log = sealing.sealed_at_birth(Int64(life.id), facts, records, bounds)
+    kept = min(len(entries), bounds.keep)
     older, run = entries[: len(entries) - kept], entries[len(entries) - kept :]
     segments, items = [], []
     for segment in cut_into_segments(older, Bounds(segment_count=3)):
@@ -178,10 +184,10 @@ def documents(life: Life) -> tuple[dict[str, Any], list[dict[str, Any]], list[di
     return head, segments, sealed
 
 
-def store_year(database: Any, lives: Sequence[Life]) -> None:
+def store_year(database: Any, lives: Sequence[Life], *, cut: bool = True) -> None:
     """Put the year into a database that is set up."""
     for start in range(0, len(lives), 2_000):
-        made = [documents(life) for life in lives[start : start + 2_000]]
+        made = [documents(life, cut=cut) for life in lives[start : start + 2_000]]
         for name, place in (("segments", 1), ("changes", 2)):
             parts = [document for one in made for document in one[place]]
             if parts:
