@@ -140,10 +140,14 @@ def test_C12_old_and_new_shapes_of_a_message_side_by_side(journey: Journey) -> N
         "output": [{"content": [{"type": "output_text", "text": "hi"}]}],
     }
     journey.keeps(first, second)
-    id = journey.new(first, second)
+    id = journey.new(first, second, label="shapes")
     assert same_json([entry.message for entry in journey.store.entries(id)], [first, second])
     assert len(journey.store.get(id).parsed) == 2
     assert journey.head_document(id)["schema_version"] == SCHEMA_VERSION, "the version is in the record"
+    for message in (first, second):
+        journey.store.append(id, message, usage={"output_tokens": 1, "requests": 1})
+    (row,) = journey.store.analytics.usage(user=journey.user, label="shapes")
+    assert (row.messages, row.output_tokens, row.unknown) == (4, 2, 1), "counted whatever its shape"
 
 
 @one_face

@@ -102,6 +102,10 @@ def test_HI_105_two_schema_versions(row: Row, journey: Journey) -> None:
     second = {"role": "assistant", **row.value}
     id = journey.new(first, second)
     assert same_json(journey.store.get(id).messages, [first, second])
+    for message in (first, second):
+        journey.store.append(id, message, usage={"output_tokens": 1, "requests": 1})
+    (day,) = journey.store.analytics.usage(user=journey.user)
+    assert (day.messages, day.output_tokens) == (4, 2), "counted whatever its shape"
     journey.keeps(row.value, second)
 
 

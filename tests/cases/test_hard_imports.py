@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from convostore.schemas.errors import ConflictError, InvalidRecordError
+from convostore.schemas.errors import ConflictError, InvalidRecordError, QueryError
 from convostore.schemas.json_values import JSON, same_json
 from convostore.store.history import usage_of
 from support.hard_inputs import Row
@@ -84,10 +84,11 @@ def test_HI_171_usage_repeated_on_parts(row: Row, journey: Journey) -> None:
 
 
 def test_HI_174_dst_hours(row: Row, journey: Journey, clock: Clock) -> None:
-    # The reports are the analytics'; what they are made of is each append's own time and usage.
     from datetime import datetime
 
-    store, id = journey.store, journey.new()
+    store = journey.store
+    clock.now = int(datetime.fromisoformat("2024-01-01T00:00:00+00:00").timestamp() * 1000)
+    id = journey.new()
     given = []
     for step in row.value:
         if step["do"] == "record_usage":
@@ -97,6 +98,22 @@ def test_HI_174_dst_hours(row: Row, journey: Journey, clock: Clock) -> None:
     records = journey.head_document(id)["log"]
     assert [(record["at"], usage_of(record)) for record in records] == given
     assert store.head(id).usage.input_tokens == 15
+    reports = [step for step in row.value if step["do"] == "usage"]
+    *known, unknown = [
+        lambda step=step: store.analytics.usage(user=journey.user, by=step["by"], tz=step["tz"])
+        for step in reports
+    ]
+    hours, days, half_hours = [{one.label: one.input_tokens for one in ask()} for ask in known]
+    assert all(sum(report.values()) == 15 for report in (hours, days, half_hours))
+    assert {label: count for label, count in hours.items() if count} == {
+        "2024-03-10T01:00-05:00": 4,
+        "2024-03-10T03:00-04:00": 8,
+        "2024-11-03T01:00-04:00": 1,
+        "2024-11-03T01:00-05:00": 2,
+    }
+    assert {label: count for label, count in days.items() if count} == {"2024-03-10": 12, "2024-11-03": 3}
+    with pytest.raises(QueryError, match="Mars/Phobos"):
+        unknown()
 
 
 def test_HI_175_dirty_usage(row: Row, journey: Journey) -> None:
