@@ -12,13 +12,23 @@ from convostore.schemas.formats.message_rows import PART, ROW
 
 __all__ = ["MessageTable"]
 
-GROUP_BYTES: Final = 4 << 20
+GROUP_BYTES: Final = 2 << 20
 """About how many bytes of messages make a group of rows; a larger message is one by itself."""
 
 GROUP_ROWS: Final = 20_000
 
 _BATCH_ROWS, _BATCH_BYTES = 200, 512 << 10
 """How many rows wait as Python's objects, which take several times the memory of columns."""
+
+
+_LONG = frozenset({"text", "thoughts", "message", "parts"})
+_SHORT = [
+    *(name for name in ROW if name not in _LONG),
+    *(f"parts.list.element.{name}" for name in ("kind", "name", "is_error", "mime_type")),
+]
+"""Columns whose values repeat, and are worth a least and a greatest in each group. Those of long texts would
+only fill the end of the file, which is held until it is written.
+"""
 
 
 class MessageTable:
@@ -40,7 +50,9 @@ class MessageTable:
             ) from error
         self._schema = _schema(pyarrow)
         self._pyarrow = pyarrow
-        self._writer = parquet.ParquetWriter(_Sink(write), self._schema, compression="zstd")
+        self._writer = parquet.ParquetWriter(
+            _Sink(write), self._schema, compression="zstd", use_dictionary=_SHORT, write_statistics=_SHORT
+        )
         self._rows: list[Mapping[str, Any]] = []
         self._batches: list[Any] = []
         self._size = self._count = self._loose = 0
