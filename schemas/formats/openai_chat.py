@@ -94,12 +94,24 @@ def read(values: Iterable[Found | Refused], options: ReadOptions) -> Iterator[Im
         if isinstance(found, Refused):
             yield found
         elif not _is_message(found.value):
-            conversations += 1
-            yield _conversation(found, owned, seen)
+            for one in _each(found):
+                conversations += 1
+                yield _conversation(one, owned, seen)
         elif conversations:
             yield Refused(found.position, "a single message after whole conversations")
         else:
             yield from _one_conversation(found, waiting, owned, seen)
+
+
+def _each(found: Found) -> Iterable[Found]:
+    """The conversations in a list that only began like one of messages; else the value itself."""
+    items = found.value
+    if not isinstance(items, list) or not any(isinstance(one, dict) and "messages" in one for one in items):
+        return [found]
+    return [
+        Found(f"{found.position}[{place}]", one, () if place else found.notes)
+        for place, one in enumerate(items)
+    ]
 
 
 class _Owned(NamedTuple):

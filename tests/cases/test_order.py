@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import random
+from typing import Any
+
 import pytest
 
 from convostore.schemas.errors import InvalidRecordError, NotFoundError
 from convostore.schemas.json_values import same_json
+from support.branched_exports import contents, node, text_of
 from support.journeys import PLAIN, Clock, Journey
 
 one_face = pytest.mark.parametrize("face", ["sync"], indirect=True)
@@ -162,3 +167,38 @@ def test_B09_conversations_with_and_without_lineage_side_by_side(journey: Journe
     assert [message["content"] for message in store.get(fork.id).messages] == ["0", "other"]
     assert {head.id for head in store.find(user=journey.user)} == {plain, child.id, fork.id}
     journey._exported()
+
+
+@one_face
+def test_B02_same_tree_whatever_the_order_of_its_messages(journey: Journey) -> None:
+    nodes = tree_of_four_branches()
+    assert len(nodes) == 30
+    found = []
+    for number in range(6):
+        ids = list(nodes)
+        if number:
+            random.Random(number).shuffle(ids)
+        else:
+            ids.reverse()
+        user = f"{journey.user} {number}"
+        source = {"conversation_id": "t", "current_node": "a9", "mapping": {id: nodes[id] for id in ids}}
+        report = journey.store.import_conversations(json.dumps([source]).encode(), user=user)
+        assert (report.imported, report.branches, report.messages, report.failed) == (4, 3, 30, 0)
+        found.append(contents(journey.store, user))
+    assert all(texts(one) == texts(found[0]) for one in found)
+
+
+def tree_of_four_branches() -> dict[str, Any]:
+    """Thirty nodes: ten lead to ``a9``, b and c leave those with seven each, d leaves c with six."""
+    nodes: dict[str, Any] = {}
+    for letter, count, parent in (("a", 10, ""), ("b", 7, "a7"), ("c", 7, "a4"), ("d", 6, "c2")):
+        for number in range(count):
+            id = f"{letter}{number}"
+            nodes |= node(id, parent, "user" if number % 2 else "assistant", id, 1.0 + len(nodes))
+            parent = id
+    return nodes
+
+
+def texts(found: list[str]) -> list[list[str]]:
+    """The source and the texts of each conversation, without what differs by the order in the file."""
+    return [[one[0][0], *(text_of(entry[3]) for entry in one[5])] for one in map(json.loads, found)]

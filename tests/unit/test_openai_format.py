@@ -197,3 +197,12 @@ def test_conversation_from_elsewhere_goes_out_under_its_own_id_as_strict_json() 
         "metadata": {"loss": {"$float": "NaN"}, "id": 2**60},
         "messages": [{"role": "user", "content": "x"}],
     }
+
+
+def test_list_that_only_begins_like_messages_is_read_conversation_by_conversation() -> None:
+    good = {"id": "b", "messages": MESSAGES}
+    source = ByteInput([json.dumps([{"id": "a", "role": ""}, good]).encode()])
+    reader = FORMATS["openai"].read
+    assert reader is not None
+    odd, found = reader(source, OPTIONS)
+    assert isinstance(odd, Refused) and isinstance(found, Imported) and found.source.id == "b"
