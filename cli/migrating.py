@@ -125,5 +125,6 @@ def _counted(report: MigrationReport) -> str:
     verb = "would be migrated" if report.dry_run else "migrated"
     counts: list[Any] = [f"{report.examined:,} examined", f"{report.migrated:,} {verb}"]
     counts += [f"{report.elsewhere:,} gone meanwhile"] if report.elsewhere else []
+    counts += [f"{report.mended:,} mended"] if report.mended else []
     counts += [f"{report.refused:,} left as they are"] if report.refused else []
     return ", ".join(counts)

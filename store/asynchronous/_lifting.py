@@ -30,7 +30,7 @@ from convostore.store.layout import SCHEMA_VERSION
 from convostore.store.migrations import Found, m0001_anda_records, m0002_first_release, version_of
 from convostore.store.runs import cut_into_segments
 
-__all__ = ["is_present", "lift", "listed", "present", "with_version"]
+__all__ = ["is_present", "lift", "listed", "mend", "present", "with_version"]
 
 _WRITING: Final = frozenset(
     {
@@ -207,9 +207,29 @@ async def _adopt(backend: AsyncBackend, document: Head, data: bytes, *, comment:
     raise InvalidRecordError("conversation", "the collection's validator refuses it") from refused
 
 
+async def mend(backend: AsyncBackend, owner: Mapping[str, Any], *, comment: str) -> bool:
+    """Do what a process of the first release left undone on a lifted conversation; whether it had."""
+    for attempt in backend.attempts():
+        head = await backend.find_one("conversations", owner, comment=comment)
+        if head is None or not is_present(head):
+            return False
+        found = await _beside(backend, head, times=False, comment=comment)
+        change = None if found is None else m0002_first_release.mended(head, found, backend.now())
+        if found is not None and change is None:
+            return False
+        if change is not None:
+            for query, update in change.amended:
+                await backend.update_many("changes", query, update, comment=comment)
+            if await backend.update_many("conversations", change.query, change.update, comment=comment):
+                return True
+        await _pace.pause(attempt)
+    raise gave_up(comment)
+
+
 async def _second(backend: AsyncBackend, head: Head, *, comment: str) -> bool:
     """Lift a head of version 1; False when a seal or an edit came in between."""
-    found = await _beside(backend, head, comment=comment)
+    times = m0002_first_release.asks_for_times(head)
+    found = await _beside(backend, head, times=times, comment=comment)
     if found is None:
         return False
     change = m0002_first_release.planned(head, found, backend.now())
@@ -218,7 +238,7 @@ async def _second(backend: AsyncBackend, head: Head, *, comment: str) -> bool:
     return await backend.update_once("conversations", change.query, change.update, comment=comment)
 
 
-async def _beside(backend: AsyncBackend, head: Head, *, comment: str) -> Found | None:
+async def _beside(backend: AsyncBackend, head: Head, *, times: bool, comment: str) -> Found | None:
     """What the second step must know beside the head; None when a part of it was replaced meanwhile."""
     part = {"user": head["user"], "c": head["_id"]}
     sealed: list[dict[str, Any]] = []
@@ -226,7 +246,7 @@ async def _beside(backend: AsyncBackend, head: Head, *, comment: str) -> Found |
         query = {**part, "lin": head["lineage"], "to": {"$lte": head["log_start"]}}
         sealed = await backend.find("changes", query, comment=comment)
         sealed.sort(key=lambda one: int(one["_id"]["from"]))
-    if not m0002_first_release.asks_for_times(head):
+    if not times:
         return Found(sealed)
     ids = [item["i"] for item in head["segments"]]
     entries = embedded(head)

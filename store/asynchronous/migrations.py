@@ -17,7 +17,7 @@ from convostore.schemas.errors import (
 from convostore.store import parameters
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._leases import Lease, acquire
-from convostore.store.asynchronous._lifting import lift, present
+from convostore.store.asynchronous._lifting import lift, mend, present
 from convostore.store.asynchronous._numbering import lift_counter
 from convostore.store.asynchronous._setup import known_schema, setup
 from convostore.store.layout import SCHEMA_VERSION
@@ -30,6 +30,8 @@ _CALL = "migration"
 _LEASE_MS = 15_000
 _BATCH = 200
 _MOST_PASSES = 5
+_CLOCKS_MS = 3_600_000
+"""By how much the clocks of processes may differ."""
 _NUMBER = {"$type": "number"}
 
 Phase = Literal["all", "pre", "post"]
@@ -225,6 +227,7 @@ class _Run:
                     break
             await self.count_remaining()
             if not report.remaining:
+                await self._mend()
                 await self._raise_version(self._lease)
         finally:
             await self._lease.release()
@@ -252,6 +255,31 @@ class _Run:
                 break
             last = found[-1]["_id"]
         await self._refuse_nameless()
+
+    async def _mend(self) -> None:
+        """Look once more at conversations that old and new processes wrote to, side by side."""
+        backend = self._backend
+        with backend.call(_CALL):
+            known = await backend.find_one("meta", {"_id": "schema"}, {"beside_since": 1}, comment=_CALL)
+        if self.report.target < SCHEMA_VERSION or known is None or "beside_since" not in known:
+            return
+        start = int(known["beside_since"]) - _CLOCKS_MS
+        since = {"schema_version": SCHEMA_VERSION, "updated_at": {"$gte": Int64(start)}}
+        last: Any = None
+        while True:
+            query = {"_id": _NUMBER if last is None else {"$gt": last}, **since}
+            with backend.call(_CALL):
+                found = await backend.find(
+                    "conversations", query, {"user": 1}, comment=_CALL, sort=[("_id", 1)], limit=_BATCH
+                )
+            for one in found:
+                if self._lease is not None:
+                    await self._lease.renew()
+                with backend.call(_CALL):
+                    self.report.mended += await mend(backend, one, comment=_CALL)
+            if len(found) < _BATCH:
+                return
+            last = found[-1]["_id"]
 
     async def _take(self, one: Mapping[str, Any]) -> None:
         backend, report = self._backend, self.report
@@ -301,10 +329,12 @@ class _Run:
         await lease.renew()
         with backend.call(_CALL):
             query = {"_id": "schema", "fence": {"$not": {"$gt": lease.fence}}}
-            update = {
+            update: dict[str, Any] = {
                 "$max": {"version": target},
                 "$set": {"fence": Int64(lease.fence), "migrated_at": Int64(backend.now())},
             }
+            if target == SCHEMA_VERSION:
+                update["$unset"] = {"beside_since": ""}
             await backend.update_many("meta", query, update, comment=_CALL)
             for kind in ("conversation", "resource"):
                 least = {"$max": {"least": target}}

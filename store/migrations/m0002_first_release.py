@@ -30,7 +30,7 @@ from convostore.store.runs import entries_size
 from convostore.store.sealing import records_before
 from convostore.store.timeline import kind_of
 
-__all__ = ["STEP", "as_head", "asks_for_times", "planned"]
+__all__ = ["STEP", "as_head", "asks_for_times", "mended", "planned"]
 
 STEP: Final = Step(
     2,
@@ -38,6 +38,10 @@ STEP: Final = Step(
     "collections and indexes of the ledger and of unfinished deletions are made; validators know log_before",
     "conversations of release 0.1.0 get log_before, dirty, measured embedded_bytes, and the times of imports",
 )
+
+
+_TOLERATED: Final = 32
+"""Bytes an entry by which the run may be larger than it says."""
 
 
 def as_head(head: Head) -> Head:
@@ -77,12 +81,37 @@ def planned(head: Head, found: Found, now: int) -> Change:
     drift = entries_size(head["messages"]) - int(head["embedded_bytes"])
     if drift:
         update["$inc"] = {"embedded_bytes": Int64(drift)}
-    amended = [
+    return Change({**owner, **guard}, update, amended=_amended(head, found, sealed))
+
+
+def mended(head: Head, found: Found, now: int) -> Change | None:
+    """What a process of that release left undone when it sealed a conversation of version 2; None: nothing.
+
+    It asks for no version, so in a rolling deploy it goes on with what a newer process has lifted.
+    """
+    owner = {name: head[name] for name in ("_id", "user")}
+    guard = {name: head[name] for name in ("schema_version", "lineage", "structure", "log_start")}
+    records = [record for one in found.sealed for record in one["recs"]]
+    amended = _amended(head, found, [_Timed(list(one["recs"]), {}) for one in found.sealed])
+    update: Head = {}
+    if head["log_start"] and int(head.get("log_before", 0)) < records_before(records, now):
+        update["$max"] = {"log_before": records_before(records, now)}
+    run = head["messages"]
+    drift = entries_size(run) - int(head["embedded_bytes"])
+    if abs(drift) > _TOLERATED * (len(run) + 1):
+        update["$inc"] = {"embedded_bytes": Int64(drift)}
+    if not update and not amended:
+        return None
+    return Change({**owner, **guard}, update or {"$set": {"schema_version": STEP.number}}, amended=amended)
+
+
+def _amended(head: Head, found: Found, sealed: Sequence[_Timed]) -> list[tuple[Head, Head]]:
+    """The updates of documents of sealed records: their times and sums."""
+    return [
         ({"_id": one["_id"], "user": head["user"], "c": head["_id"]}, {"$set": changed})
         for one, part in zip(found.sealed, sealed, strict=True)
         if (changed := _changed(one, part))
     ]
-    return Change({**owner, **guard}, update, amended=amended)
 
 
 class _Timed(NamedTuple):

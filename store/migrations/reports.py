@@ -64,6 +64,7 @@ class MigrationReport:
     deleted, or brought there by a writer, meanwhile, ``refused`` are no conversations and stay as they are.
     ``version`` is the database's afterwards; it is below ``target`` while ``remaining`` documents are,
     because processes of an older release go on writing them, or because the post phase was not asked for.
+    ``mended`` were there already, and an older release had written to them since.
     """
 
     target: int
@@ -75,6 +76,7 @@ class MigrationReport:
     elsewhere: int = 0
     refused: int = 0
     remaining: int = 0
+    mended: int = 0
     refusals: list[Refusal] = field(default_factory=list)
     passes: int = 0
 

@@ -31,7 +31,7 @@ from convostore.store.synchronous._numbering import lift_counter
 from convostore.store.synchronous._sealing import store_segments
 from convostore.store.synchronous._splicing import gave_up
 
-__all__ = ["is_present", "lift", "listed", "present", "with_version"]
+__all__ = ["is_present", "lift", "listed", "mend", "present", "with_version"]
 
 _WRITING: Final = frozenset(
     {
@@ -206,9 +206,29 @@ def _adopt(backend: Backend, document: Head, data: bytes, *, comment: str) -> bo
     raise InvalidRecordError("conversation", "the collection's validator refuses it") from refused
 
 
+def mend(backend: Backend, owner: Mapping[str, Any], *, comment: str) -> bool:
+    """Do what a process of the first release left undone on a lifted conversation; whether it had."""
+    for attempt in backend.attempts():
+        head = backend.find_one("conversations", owner, comment=comment)
+        if head is None or not is_present(head):
+            return False
+        found = _beside(backend, head, times=False, comment=comment)
+        change = None if found is None else m0002_first_release.mended(head, found, backend.now())
+        if found is not None and change is None:
+            return False
+        if change is not None:
+            for query, update in change.amended:
+                backend.update_many("changes", query, update, comment=comment)
+            if backend.update_many("conversations", change.query, change.update, comment=comment):
+                return True
+        _pace.pause(attempt)
+    raise gave_up(comment)
+
+
 def _second(backend: Backend, head: Head, *, comment: str) -> bool:
     """Lift a head of version 1; False when a seal or an edit came in between."""
-    found = _beside(backend, head, comment=comment)
+    times = m0002_first_release.asks_for_times(head)
+    found = _beside(backend, head, times=times, comment=comment)
     if found is None:
         return False
     change = m0002_first_release.planned(head, found, backend.now())
@@ -217,7 +237,7 @@ def _second(backend: Backend, head: Head, *, comment: str) -> bool:
     return backend.update_once("conversations", change.query, change.update, comment=comment)
 
 
-def _beside(backend: Backend, head: Head, *, comment: str) -> Found | None:
+def _beside(backend: Backend, head: Head, *, times: bool, comment: str) -> Found | None:
     """What the second step must know beside the head; None when a part of it was replaced meanwhile."""
     part = {"user": head["user"], "c": head["_id"]}
     sealed: list[dict[str, Any]] = []
@@ -225,7 +245,7 @@ def _beside(backend: Backend, head: Head, *, comment: str) -> Found | None:
         query = {**part, "lin": head["lineage"], "to": {"$lte": head["log_start"]}}
         sealed = backend.find("changes", query, comment=comment)
         sealed.sort(key=lambda one: int(one["_id"]["from"]))
-    if not m0002_first_release.asks_for_times(head):
+    if not times:
         return Found(sealed)
     ids = [item["i"] for item in head["segments"]]
     entries = embedded(head)

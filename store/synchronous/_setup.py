@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bson.int64 import Int64
 from pymongo.errors import OperationFailure
 
 from convostore.schemas.errors import ConflictError
@@ -65,7 +66,11 @@ def setup(backend: Backend, *, dry_run: bool, adopting: bool = False) -> SetupRe
             _make(backend, name, new=name in created, validate=name in validators)
     for counter in ("conversation", "resource"):
         backend.put("meta", {"_id": f"{counter}_ids"}, {"$setOnInsert": {"last": 0}}, comment="setup")
-    entry = {"$max": {"version": version}, "$set": {"digest": setup_digest(), "at": backend.now()}}
+    now = backend.now()
+    entry: dict[str, Any] = {"$max": {"version": version}, "$set": {"digest": setup_digest(), "at": now}}
+    if pending:
+        # From here on processes of this release may write beside those of the older one.
+        entry["$min"] = {"beside_since": Int64(now)}
     backend.put("meta", {"_id": "schema"}, entry, comment="setup")
     return report
 

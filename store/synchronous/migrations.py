@@ -21,7 +21,7 @@ from convostore.store.migrations import STEPS, older_than, version_of
 from convostore.store.migrations.reports import MigrationReport, MigrationStatus, StepStatus
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._leases import Lease, acquire
-from convostore.store.synchronous._lifting import lift, present
+from convostore.store.synchronous._lifting import lift, mend, present
 from convostore.store.synchronous._numbering import lift_counter
 from convostore.store.synchronous._setup import known_schema, setup
 
@@ -31,6 +31,8 @@ _CALL = "migration"
 _LEASE_MS = 15_000
 _BATCH = 200
 _MOST_PASSES = 5
+_CLOCKS_MS = 3_600_000
+"""By how much the clocks of processes may differ."""
 _NUMBER = {"$type": "number"}
 
 Phase = Literal["all", "pre", "post"]
@@ -226,6 +228,7 @@ class _Run:
                     break
             self.count_remaining()
             if not report.remaining:
+                self._mend()
                 self._raise_version(self._lease)
         finally:
             self._lease.release()
@@ -253,6 +256,31 @@ class _Run:
                 break
             last = found[-1]["_id"]
         self._refuse_nameless()
+
+    def _mend(self) -> None:
+        """Look once more at conversations that old and new processes wrote to, side by side."""
+        backend = self._backend
+        with backend.call(_CALL):
+            known = backend.find_one("meta", {"_id": "schema"}, {"beside_since": 1}, comment=_CALL)
+        if self.report.target < SCHEMA_VERSION or known is None or "beside_since" not in known:
+            return
+        start = int(known["beside_since"]) - _CLOCKS_MS
+        since = {"schema_version": SCHEMA_VERSION, "updated_at": {"$gte": Int64(start)}}
+        last: Any = None
+        while True:
+            query = {"_id": _NUMBER if last is None else {"$gt": last}, **since}
+            with backend.call(_CALL):
+                found = backend.find(
+                    "conversations", query, {"user": 1}, comment=_CALL, sort=[("_id", 1)], limit=_BATCH
+                )
+            for one in found:
+                if self._lease is not None:
+                    self._lease.renew()
+                with backend.call(_CALL):
+                    self.report.mended += mend(backend, one, comment=_CALL)
+            if len(found) < _BATCH:
+                return
+            last = found[-1]["_id"]
 
     def _take(self, one: Mapping[str, Any]) -> None:
         backend, report = self._backend, self.report
@@ -300,10 +328,12 @@ class _Run:
         lease.renew()
         with backend.call(_CALL):
             query = {"_id": "schema", "fence": {"$not": {"$gt": lease.fence}}}
-            update = {
+            update: dict[str, Any] = {
                 "$max": {"version": target},
                 "$set": {"fence": Int64(lease.fence), "migrated_at": Int64(backend.now())},
             }
+            if target == SCHEMA_VERSION:
+                update["$unset"] = {"beside_since": ""}
             backend.update_many("meta", query, update, comment=_CALL)
             for kind in ("conversation", "resource"):
                 least = {"$max": {"least": target}}

@@ -34,6 +34,7 @@ from support.older_documents import (
     seen,
     state,
     valid_records,
+    written_by_the_first_release,
 )
 from support.servers import Server
 
@@ -222,6 +223,31 @@ def test_the_phases_are_run_apart_in_a_rolling_deploy(
     post = store.migrations.run(phase="post")
     assert (post.prepared, post.examined, post.migrated, post.version) == ((), 4, 4, SCHEMA_VERSION)
     assert not store.check().findings
+
+
+def test_what_the_old_release_seals_beside_the_new_one_is_put_right(
+    database: Database[Document], store: ConversationStore
+) -> None:
+    """In a rolling deploy it goes on with conversations that were lifted: it asks for no version."""
+    load(database, FEW, bare=False)
+    store.migrations.run(phase="pre")
+    store.append(LONG, SAID)
+    (old,) = [one["document"] for one in written_by_the_first_release() if _is_sealed(one)]
+    database.changes.update_one({"_id": old["_id"]}, {"$set": {"sums": old["sums"]}})
+    drift = {"$unset": {"log_before": ""}, "$inc": {"embedded_bytes": -500}}
+    database.conversations.update_one({"_id": LONG}, drift)
+    assert {found.kind for found in store.check().broken} == {"ledger", "embedded_bytes"}
+    report = store.migrations.run(phase="post")
+    assert report and (report.migrated, report.mended) == (3, 1)
+    assert not store.check().findings
+    head = database.conversations.find_one({"_id": LONG})
+    assert head is not None and head["log_before"] > old["recs"][-1]["at"]
+    assert store.migrations.run().mended == 0
+
+
+def _is_sealed(line: Document) -> bool:
+    """Whether it is the last of the long conversation's sealed change records."""
+    return line["collection"] == "changes" and line.get("document", {}).get("to") == 24
 
 
 def anda_of_the_old_release(database: Database[Document]) -> Document:
