@@ -226,10 +226,15 @@ def _import_one(
 def _folder(out: Path | None, format: str) -> Callable[[str], AbstractContextManager[Write]]:
     """Opens files in the folder ``out``, which is made when it is not there."""
     from convostore.cli.files import writing
+    from convostore.schemas.formats.writers import WRITERS
 
     if out is None:
         raise typer.BadParameter(
             f"--format {format} writes a file for each conversation: say where with --out"
+        )
+    if out.suffix == WRITERS[format].suffix and not out.is_dir():
+        raise typer.BadParameter(
+            f"--format {format} writes a file for each conversation: name a folder, not {out}"
         )
     out.mkdir(parents=True, exist_ok=True)
     return lambda name: writing(out / name)

@@ -239,6 +239,9 @@ def test_formats_of_a_file_for_each_conversation_go_into_a_folder_and_come_back(
     convostore.fine("import", "-", "--user", "alice", stdin=chat("a", HI, HELLO) + chat("b", HI))
     nowhere = convostore("export", "--format", "markdown")
     assert nowhere.code == 2 and "say where with --out" in nowhere.err
+    as_file = convostore("export", "--format", "html", "--out", "page.html")
+    assert as_file.code == 2 and "name a folder" in as_file.err
+    assert not (convostore.folder / "page.html").exists()
     told = convostore.fine("export", "--format", "markdown", "--out", "out/md", "--json").json
     assert (told["file"], told["conversations"], told["messages"]) == ("out/md", 2, 3)
     names = sorted(path.name for path in (convostore.folder / "out" / "md").iterdir())

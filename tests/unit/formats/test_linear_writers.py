@@ -13,9 +13,11 @@ from convostore.schemas.entries import Entry
 from convostore.schemas.errors import SchemaVersionError
 from convostore.schemas.formats import Imported
 from convostore.schemas.formats.outgoing import Outgoing
-from convostore.schemas.json_values import same_json
+from convostore.schemas.formats.writers import WRITERS
+from convostore.schemas.json_values import MAX_DEPTH, check_json, same_json
 from support.exporting import ANDA, ANTHROPIC, OPENAI, STANDARD, outgoing, written
 from support.importing import detected, only, read, read_value
+from support.json_strategies import deep
 from support.scale import SCALE
 from support.shared import shared
 
@@ -208,3 +210,20 @@ def test_the_runs_keep_every_call_and_result() -> None:
     if SCALE >= 1:
         assert counts["openai"] == [200, 1164, 1164]
     assert counts["openai"][0] >= 40 and counts["openai"][1] > 100
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_is_nested_as_deeply_as_can_be_goes_out(name: str) -> None:
+    inner = deep("bottom", MAX_DEPTH - 8)
+    messages = [
+        {"role": "assistant", "content": [
+            {"type": "ToolCall", "name": "f", "args": {"a": inner}, "callId": "k"}]},
+        {"role": "tool", "content": [{"type": "ToolOutput", "name": "f", "output": inner, "callId": "k"}]},
+        {"role": "user", "content": [{"odd": inner}]},
+        inner,
+    ]  # fmt: skip
+    check_json(messages, "messages")
+    text = written(name, outgoing(messages, extra={"title": "T", "n": inner}))
+    assert text.count("bottom") >= 3
+    if name == "markdown":
+        assert same_json(only(read(text, "markdown", user=None)).conversation.messages, messages)
