@@ -32,18 +32,20 @@ _EVERYTHING: Final = frozenset(
         "check",
         "exchange",
         "concurrency",
+        "migrations",
     }
 )
 
 CAPABILITIES: Final[dict[Engine, frozenset[str]]] = {
     "mongodb": _EVERYTHING,
     "motor": _EVERYTHING,
-    "mongomock": _EVERYTHING - {"u64", "validators", "indexes", "gridfs", "watch", "concurrency"},
+    "mongomock": _EVERYTHING
+    - {"u64", "validators", "indexes", "gridfs", "watch", "concurrency", "migrations"},
 }
 """What each engine can do, by name; a call that needs more raises ``UnavailableError(capability=...)``.
 
 mongomock holds no number above 2^63-1 in an id, validates nothing, explains nothing, has no GridFS, no change
-streams and one lock for all.
+streams, nothing older to migrate and one lock for all.
 """
 
 
