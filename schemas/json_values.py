@@ -209,6 +209,7 @@ _INT, _FLOAT = "$int", "$float"
 _LIKE_A_TAG = re.compile(r"\$+(?:int|float)")
 _WHOLE = re.compile(r"-?[0-9]+")
 _SAFE = 2**53
+_ONE_LINE = 90
 _MOST_LINED = 256 << 10  # characters; Python's encoder with line breaks is no C
 
 
@@ -225,13 +226,13 @@ def dump_exact(value: JSON) -> str:
 def dump_readable(value: JSON, *, lines: bool = False) -> str:
     """The same for people: letters are themselves, but for halves of surrogate pairs.
 
-    In one line, or over ``lines`` when it is not too long and not nested too deeply for that.
+    In one line, or with ``lines`` over several, unless it is short, or too long or too deep for that.
     """
     tagged = _tagged(value)
     text = json.dumps(tagged, ensure_ascii=False, allow_nan=False)
     if _HALF.search(text):
         text = json.dumps(tagged, allow_nan=False)
-    if not lines or len(text) > _MOST_LINED:
+    if not lines or not _ONE_LINE < len(text) <= _MOST_LINED:
         return text
     try:
         return json.dumps(tagged, indent=2, ensure_ascii=text.isascii(), allow_nan=False)

@@ -38,7 +38,6 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-s
 _SHORT = 700
 _SHORT_LINES = 14
 _LONG_SYSTEM = 1_200
-_ONE_LINE = 90
 _LONGEST_JSON = 256 << 10
 _CLASSES = frozenset({"user", "assistant", "tool", "system"})
 
@@ -238,8 +237,7 @@ def _readable(value: JSON) -> str:
         if value not in json_forms_of(found):
             return value
         value = found
-    short = dump_readable(value)
-    return short if len(short) <= _ONE_LINE else dump_readable(value, lines=True)
+    return dump_readable(value, lines=True)
 
 
 def _link(address: str, name: str) -> str:

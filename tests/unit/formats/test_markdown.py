@@ -91,7 +91,7 @@ def test_texts_stand_in_the_file_once_and_readable() -> None:
     assert text.count("this picture?") == 1 and "\nWhat is on\nthis picture?\n" in text
     assert text.count("A cat? Let me *look*.") == 1
     assert "## User Al, 2026-03-08 12:00:00 UTC" in text
-    assert "**Call** of `look` (`k1`)" in text and '"at": [\n    1,\n    2.0\n  ]' in text
+    assert "**Call** of `look` (`k1`)" in text and '\n{"at": [1, 2.0], "deep": null}\n' in text
     assert "**Error** of `zoom` (`k2`)" in text
     assert text.count("```") % 2 == 0
 
