@@ -14,19 +14,13 @@ from convostore.store import ConversationStore
 from convostore.store.branching import inherited, whole_branches
 from support.shared import SHARED, shared
 
-__all__ = ["NOT_YET", "Counted", "expected_of", "samples", "stored_counts"]
+__all__ = ["NO_CONVERSATION", "Counted", "expected_of", "samples", "stored_counts"]
 
-# Formats that are being built.
-NOT_YET = frozenset(
-    {
-        "langgraph-checkpoint/json-serde-0.2.3.json",
-        "langgraph-checkpoint/mongo-0.5.1-checkpoint_writes.jsonl",
-        "langgraph-checkpoint/mongo-0.5.1-checkpoints.jsonl",
-        "langgraph-checkpoint/piotr-mongo-checkpoint.json",
-    }
-)
+# Pending writes without their checkpoints: in the index one conversation of no messages, with the note that
+# it is none of its own. An import skips them and says so.
+NO_CONVERSATION = "langgraph-checkpoint/mongo-0.5.1-checkpoint_writes.jsonl"
 # Where a message keeps what its source calls the one who speaks, and where that counts.
-_ROLE_MEMBERS = {"langchain": "type", "pydantic-ai": "kind", "sharegpt": "from"}
+_ROLE_MEMBERS = {"langchain": "type", "langgraph": "type", "pydantic-ai": "kind", "sharegpt": "from"}
 
 
 def samples() -> list[str]:
