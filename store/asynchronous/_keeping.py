@@ -20,9 +20,9 @@ _BATCH = 500
 
 
 async def keep_figures(backend: AsyncBackend, head: Head) -> None:
-    """Bring the conversation's rows up to date and mark them to stay without it.
+    """Bring the rows of a conversation that is gone up to date, from its last head, and mark them to stay.
 
-    ``head`` was read with ``_rows.HEAD``; the delete is then guarded by its version.
+    ``head`` was read with ``_rows.HEAD``; the conversation's other parts are still there.
     """
     rows = await rows_for(backend, head, comment=_CALL)
     fresh = {_key(row): row for row in ledger.row_documents(head, rows, kept=True)}

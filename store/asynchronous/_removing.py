@@ -14,7 +14,6 @@ from convostore.schemas.conversations import ConversationStatus, period_of
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._keeping import drop_figures, keep_figures
-from convostore.store.asynchronous._lifting import present
 from convostore.store.asynchronous._rows import HEAD
 from convostore.store.codec import encode_u64
 from convostore.store.faults import Unclear
@@ -40,27 +39,25 @@ async def delete(
 ) -> Deleted:
     """Remove the conversation and every part of it; what a crashed call left of it goes too."""
     keeps = figures == "keep"
-    fields = HEAD if keeps else {"user": 1, "lineage": 1, "schema_version": 1}
-    existed = False
+    fields = HEAD if keeps else {"user": 1, "lineage": 1}
+    removed: Head | None = None
     for attempt in backend.attempts():
         head = await backend.find_one("conversations", {**owner, **(guard or {})}, fields, comment="delete")
-        if head is not None:
-            head = await present(backend, owner, head, fields, comment="delete")
         if head is None:
             break
         tombstone = {"deletion": {"user": head["user"], "c": owner["_id"], "lin": head["lineage"]}}
-        noted = {"$setOnInsert": {"at": backend.now()}, "$set": {"figures": figures}}
-        await backend.put("meta", {"_id": tombstone}, noted, comment="delete")
+        noted = {"figures": figures, **({"head": head} if keeps else {})}
+        await backend.put(
+            "meta",
+            {"_id": tombstone},
+            {"$setOnInsert": {"at": backend.now()}, "$set": noted},
+            comment="delete",
+        )
         query = {**owner, **(guard or {}), "user": head["user"], "lineage": head["lineage"]}
-        if keeps:
-            await keep_figures(backend, head)
-            if attempt <= _TRIES:
-                query["version"] = head["version"]  # what comes in meanwhile counts, too
+        if keeps and attempt <= _TRIES:
+            query["version"] = head["version"]  # the figures are those of this version
         removed = await _remove_head(backend, query, fields)
-        existed = removed is not None
-        if removed and keeps and removed["version"] != head["version"]:
-            await keep_figures(backend, removed)
-        if existed:
+        if removed is not None:
             break
         guarded = {**owner, **(guard or {})}
         if guard and await backend.find_one("conversations", guarded, {"_id": 1}, comment="delete") is None:
@@ -70,26 +67,33 @@ async def delete(
         await _pace.pause(attempt)
     counts = Counter[str]()
     for left in await _tombstones(backend, owner):
-        counts += await _remove_parts(backend, left["_id"]["deletion"], left.get("figures"))
+        if removed and keeps and left["_id"]["deletion"]["lin"] == removed["lineage"]:
+            left["head"] = removed
+        counts += await _remove_parts(backend, left)
     if not keeps:
         await drop_figures(backend, owner)
-    return Deleted(existed, counts["segments"], counts["blobs"], counts["changes"])
+    return Deleted(removed is not None, counts["segments"], counts["blobs"], counts["changes"])
 
 
 async def finish(backend: AsyncBackend, deletion: Mapping[str, Any]) -> None:
     """Remove what a crash left of a conversation that was being deleted; one that is still there stays."""
     head = {"_id": deletion["c"], "user": deletion["user"], "lineage": deletion["lin"]}
     if await backend.find_one("conversations", head, {"_id": 1}, comment="delete") is None:
-        found = await backend.find_one("meta", {"_id": {"deletion": deletion}}, comment="delete") or {}
-        await _remove_parts(backend, deletion, found.get("figures"))
+        left = await backend.find_one("meta", {"_id": {"deletion": deletion}}, comment="delete")
+        if left is not None:
+            await _remove_parts(backend, left)
     else:
         await backend.delete("meta", {"_id": {"deletion": deletion}}, comment="delete")
 
 
-async def _remove_parts(
-    backend: AsyncBackend, deletion: Mapping[str, Any], figures: Figures | None
-) -> Counter[str]:
-    """Remove the parts and then the tombstone; how many there were of each."""
+async def _remove_parts(backend: AsyncBackend, left: Mapping[str, Any]) -> Counter[str]:
+    """Settle the figures, remove the parts and then the tombstone ``left``; how many there were of each."""
+    deletion = left["_id"]["deletion"]
+    if "head" in left:
+        await keep_figures(backend, left["head"])
+        # What they are made from goes next: they are not to be made again.
+        settled = {"$unset": {"head": ""}}
+        await backend.update_many("meta", {"_id": {"deletion": deletion}}, settled, comment="delete")
     counts = Counter[str]()
     part = {"user": deletion["user"], "c": deletion["c"], "lin": deletion["lin"]}
     for name in PARTS:
@@ -97,7 +101,7 @@ async def _remove_parts(
         counts[name] = len(await backend.find(name, part, {"_id": 1}, comment="delete"))
         if counts[name]:
             await backend.delete(name, part, comment="delete")
-    if figures == "drop":
+    if left.get("figures") == "drop":
         gone = {"_id": deletion["c"], "user": deletion["user"]}
         await drop_figures(backend, gone, Int64(deletion["lin"]))
     await backend.delete("meta", {"_id": {"deletion": deletion}}, comment="delete")

@@ -344,7 +344,7 @@ class RecordCalls(StoreFace):
 
         Conversations that name it as child or ancestor keep the id. Its ``figures`` (user, label, models and
         counters by the quarter of an hour, nothing that was said) are kept or dropped; dropped also by a
-        second call. Round trips: 13, 2 when it is not there.
+        second call. Round trips: 14, 2 when it is not there.
         """
         policy = parameters.figures(figures)
         backend, owner = self._owner(id, user, "delete")

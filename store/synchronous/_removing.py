@@ -19,7 +19,6 @@ from convostore.store.results import Deleted
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._keeping import drop_figures, keep_figures
-from convostore.store.synchronous._lifting import present
 from convostore.store.synchronous._rows import HEAD
 
 __all__ = ["Figures", "delete", "delete_expired", "expired", "finish"]
@@ -41,27 +40,25 @@ def delete(
 ) -> Deleted:
     """Remove the conversation and every part of it; what a crashed call left of it goes too."""
     keeps = figures == "keep"
-    fields = HEAD if keeps else {"user": 1, "lineage": 1, "schema_version": 1}
-    existed = False
+    fields = HEAD if keeps else {"user": 1, "lineage": 1}
+    removed: Head | None = None
     for attempt in backend.attempts():
         head = backend.find_one("conversations", {**owner, **(guard or {})}, fields, comment="delete")
-        if head is not None:
-            head = present(backend, owner, head, fields, comment="delete")
         if head is None:
             break
         tombstone = {"deletion": {"user": head["user"], "c": owner["_id"], "lin": head["lineage"]}}
-        noted = {"$setOnInsert": {"at": backend.now()}, "$set": {"figures": figures}}
-        backend.put("meta", {"_id": tombstone}, noted, comment="delete")
+        noted = {"figures": figures, **({"head": head} if keeps else {})}
+        backend.put(
+            "meta",
+            {"_id": tombstone},
+            {"$setOnInsert": {"at": backend.now()}, "$set": noted},
+            comment="delete",
+        )
         query = {**owner, **(guard or {}), "user": head["user"], "lineage": head["lineage"]}
-        if keeps:
-            keep_figures(backend, head)
-            if attempt <= _TRIES:
-                query["version"] = head["version"]  # what comes in meanwhile counts, too
+        if keeps and attempt <= _TRIES:
+            query["version"] = head["version"]  # the figures are those of this version
         removed = _remove_head(backend, query, fields)
-        existed = removed is not None
-        if removed and keeps and removed["version"] != head["version"]:
-            keep_figures(backend, removed)
-        if existed:
+        if removed is not None:
             break
         guarded = {**owner, **(guard or {})}
         if guard and backend.find_one("conversations", guarded, {"_id": 1}, comment="delete") is None:
@@ -71,24 +68,33 @@ def delete(
         _pace.pause(attempt)
     counts = Counter[str]()
     for left in _tombstones(backend, owner):
-        counts += _remove_parts(backend, left["_id"]["deletion"], left.get("figures"))
+        if removed and keeps and left["_id"]["deletion"]["lin"] == removed["lineage"]:
+            left["head"] = removed
+        counts += _remove_parts(backend, left)
     if not keeps:
         drop_figures(backend, owner)
-    return Deleted(existed, counts["segments"], counts["blobs"], counts["changes"])
+    return Deleted(removed is not None, counts["segments"], counts["blobs"], counts["changes"])
 
 
 def finish(backend: Backend, deletion: Mapping[str, Any]) -> None:
     """Remove what a crash left of a conversation that was being deleted; one that is still there stays."""
     head = {"_id": deletion["c"], "user": deletion["user"], "lineage": deletion["lin"]}
     if backend.find_one("conversations", head, {"_id": 1}, comment="delete") is None:
-        found = backend.find_one("meta", {"_id": {"deletion": deletion}}, comment="delete") or {}
-        _remove_parts(backend, deletion, found.get("figures"))
+        left = backend.find_one("meta", {"_id": {"deletion": deletion}}, comment="delete")
+        if left is not None:
+            _remove_parts(backend, left)
     else:
         backend.delete("meta", {"_id": {"deletion": deletion}}, comment="delete")
 
 
-def _remove_parts(backend: Backend, deletion: Mapping[str, Any], figures: Figures | None) -> Counter[str]:
-    """Remove the parts and then the tombstone; how many there were of each."""
+def _remove_parts(backend: Backend, left: Mapping[str, Any]) -> Counter[str]:
+    """Settle the figures, remove the parts and then the tombstone ``left``; how many there were of each."""
+    deletion = left["_id"]["deletion"]
+    if "head" in left:
+        keep_figures(backend, left["head"])
+        # What they are made from goes next: they are not to be made again.
+        settled = {"$unset": {"head": ""}}
+        backend.update_many("meta", {"_id": {"deletion": deletion}}, settled, comment="delete")
     counts = Counter[str]()
     part = {"user": deletion["user"], "c": deletion["c"], "lin": deletion["lin"]}
     for name in PARTS:
@@ -96,7 +102,7 @@ def _remove_parts(backend: Backend, deletion: Mapping[str, Any], figures: Figure
         counts[name] = len(backend.find(name, part, {"_id": 1}, comment="delete"))
         if counts[name]:
             backend.delete(name, part, comment="delete")
-    if figures == "drop":
+    if left.get("figures") == "drop":
         gone = {"_id": deletion["c"], "user": deletion["user"]}
         drop_figures(backend, gone, Int64(deletion["lin"]))
     backend.delete("meta", {"_id": {"deletion": deletion}}, comment="delete")

@@ -209,11 +209,11 @@ TABLE: dict[str, Row] = {
     "continue_from, a record": Row(3, short, lambda t, c: t.store.continue_from(c, messages=[said()])),
     "continue_from, a record, ids of the caller": Row(2, short, lambda t, c: t.numbered.continue_from(c)),
     "continue_from, an id": Row(4, short, lambda t, c: t.store.continue_from(c.id, key="k")),
-    "delete": Row(13, short, lambda t, c: t.store.delete(c.id)),
-    "delete, with segments": Row(15, long, lambda t, c: t.store.delete(c.id)),
+    "delete": Row(14, short, lambda t, c: t.store.delete(c.id)),
+    "delete, with segments": Row(16, long, lambda t, c: t.store.delete(c.id)),
     "delete, nothing there": Row(2, nothing, lambda t, _: t.store.delete(987_654_321)),
     "delete_expired, nothing": Row(1, short, lambda t, c: t.store.delete_expired(1, user=t.user)),
-    "delete_expired, one": Row(14, old, lambda t, c: t.store.delete_expired(10**8, user=t.user)),
+    "delete_expired, one": Row(15, old, lambda t, c: t.store.delete_expired(10**8, user=t.user)),
     "resources.add": Row(
         2, nothing, lambda t, _: t.store.resources.add(Resource(name="r", blob=b"bytes"), user=t.user)
     ),
