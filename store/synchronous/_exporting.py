@@ -12,26 +12,30 @@ from bson.objectid import ObjectId
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.errors import InvalidRecordError, NotFoundError, UnavailableError
 from convostore.schemas.formats import anda, canonical
-from convostore.schemas.formats.outgoing import File, Fork, Outgoing
+from convostore.schemas.formats.outgoing import Fork, Outgoing
 from convostore.schemas.json_values import JSON, dump_exact, load_exact
 from convostore.store.baselines import load
 from convostore.store.codec import decode_body, decode_u64, encode_u64
 from convostore.store.exchanging import ExportReport
 from convostore.store.finding import Wanted
-from convostore.store.heads import Head, decode_unknown, embedded, named_resources, source_of
+from convostore.store.heads import Head, decode_unknown, embedded, source_of
 from convostore.store.portable import (
     EntriesWithin,
     change_to_json,
     conversation_line,
-    file_within,
     fork_of,
     removed_of,
 )
 from convostore.store.runs import StoredEntry, blob_references, to_entry
-from convostore.store.synchronous import _files, _pace
+from convostore.store.synchronous import _pace
 from convostore.store.synchronous._asides import aside_rows
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._blobs import read_blobs
+from convostore.store.synchronous._exporting_files import (
+    files_of,
+    resource_lines,
+    wanted_resources,
+)
 from convostore.store.synchronous._lifting import present
 from convostore.store.synchronous._listing import scan_heads, scan_ids
 from convostore.store.synchronous._reading import blobs_of, not_found
@@ -69,8 +73,10 @@ class Exporter:
         """Everything, in Convostore's own format."""
         writer = canonical.CanonicalWriter()
         self.out(writer.header())
-        for stored in self._resources(wanted):
-            self._resource(writer, stored)
+        for stored in wanted_resources(self._backend, wanted):
+            for data in resource_lines(self._backend, writer, stored):
+                self.out(data)
+            self._report.resources += 1
         for row in self._scanned(wanted):
             try:
                 with tempfile.SpooledTemporaryFile(
@@ -133,7 +139,7 @@ class Exporter:
     ) -> Iterator[Outgoing]:
         for record, head, spool, count in records:
             with tempfile.SpooledTemporaryFile(_IN_MEMORY, mode="w+b") as held:
-                found = self._files(head, record, held) if files else {}
+                found = files_of(self._backend, head, record, held) if files else {}
                 yield Outgoing(
                     record,
                     EntriesWithin(spool),
@@ -331,82 +337,6 @@ class Exporter:
         if blobs is None:
             raise _broken(head, "a removed message is missing")
         return dump_exact(change_to_json(dict(record), removed, blobs))
-
-    # Resources
-
-    def _files(self, head: Head, record: Conversation, held: IO[bytes]) -> dict[int, File]:
-        """The bytes of the resources that the record names, put into the file one behind the other."""
-        found: dict[int, File] = {}
-        for resource in (*record.resources, *record.artifacts):
-            if not resource.id or resource.id in found or resource.blob is not None:
-                continue
-            query = {"_id": encode_u64(resource.id), "user": head["user"]}
-            with self._backend.call(_CALL):
-                stored = self._backend.find_one("resources", query, {"blob": 1, "file": 1}, comment=_CALL)
-            start = held.seek(0, 2)
-            if stored is None or not self._bytes(stored, held):
-                continue
-            found[resource.id] = file_within(resource, held, start, held.tell() - start)
-        return found
-
-    def _bytes(self, stored: Mapping[str, Any], held: IO[bytes]) -> bool:
-        """Write the bytes of a stored resource; whether it has any."""
-        if "file" in stored:
-            with self._backend.call(_CALL):
-                stream = _files.opened(self._backend, stored["file"])
-                while data := bytes(_pace.settle(stream.read(canonical.PART_BYTES))):
-                    held.write(data)
-        elif stored.get("blob") is not None:
-            held.write(bytes(stored["blob"]))
-        else:
-            return False
-        return True
-
-    def _resources(self, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
-        """The resources in scope: all of the user's, or with more conditions those that the wanted name."""
-        named = None if wanted == Wanted(wanted.user) else self._named(wanted)
-        query = {} if wanted.user is None else {"user": wanted.user}
-        last: Any = None
-        while True:
-            where = query if last is None else {**query, "_id": {"$gt": last}}
-            with self._backend.call(_CALL):
-                found = self._backend.find("resources", where, comment=_CALL, sort=[("_id", 1)], limit=16)
-            for stored in found:
-                if named is None or decode_u64(stored["_id"]) in named:
-                    yield stored
-            if len(found) < 16:
-                return
-            last = found[-1]["_id"]
-
-    def _named(self, wanted: Wanted) -> set[int]:
-        fields = {"user": 1, "resources._id": 1, "artifacts._id": 1}
-        named: set[int] = set()
-        for head in scan_ids(self._backend, wanted, fields=fields):
-            named |= named_resources(head)
-        return named
-
-    def _resource(self, writer: canonical.CanonicalWriter, stored: Mapping[str, Any]) -> None:
-        id = decode_u64(stored["_id"])
-        blob, stream, parts = stored.get("blob"), None, 0
-        with self._backend.call(_CALL):
-            if "file" in stored:
-                stream = _files.opened(self._backend, stored["file"])
-                parts = canonical.count_parts(int(stream.length))
-        line = canonical.ResourceLine(
-            id,
-            stored["user"],
-            {**decode_body(stored["resource"], {}), "_id": id},
-            None if blob is None else bytes(blob),
-            parts,
-            {name: int(stored[name]) for name in ("added_at", "marked") if name in stored},
-        )
-        self.out(writer.resource(line))
-        for part in range(parts):
-            with self._backend.call(_CALL):
-                assert stream is not None
-                data = bytes(_pace.settle(stream.read(canonical.PART_BYTES)))
-            self.out(writer.resource_bytes(id, part, data))
-        self._report.resources += 1
 
 
 def _entry_text(entry: StoredEntry, blobs: Mapping[ObjectId, bytes]) -> str:
