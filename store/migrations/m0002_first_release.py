@@ -1,6 +1,6 @@
 """Step 2: conversations that release 0.1.0 wrote get what later releases keep beside them. Pure.
 
-The layout is the same but for five things, none of which a reader needs:
+The layout is the same but for six things, none of which a reader needs:
 
 * ``log_before``: a conversation whose older change records are sealed says before when all of them were made;
   without it a late original of a call whose record was sealed could be applied a second time;
@@ -9,7 +9,9 @@ The layout is the same but for five things, none of which a reader needs:
   measured anew;
 * ``qs``: the change records of an import say to which quarters of an hour its messages belong, so that the
   figures credit them to their own times;
-* ``sums`` of sealed change records are by quarters of an hour, where that release summed by hours.
+* ``sums`` of sealed change records are by quarters of an hour, where that release summed by hours;
+* ``states`` begin with the present status and the time of the last change, unless it is ``completed``, as in
+  a new conversation.
 """
 
 from __future__ import annotations
@@ -19,11 +21,12 @@ from typing import Any, Final, NamedTuple
 
 from bson.int64 import Int64
 
+from convostore.schemas.conversations import ConversationStatus
 from convostore.schemas.periods import QUARTER_MS
 from convostore.store import history
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.crediting import credited, first_hour
-from convostore.store.heads import Head
+from convostore.store.heads import Head, state_push
 from convostore.store.history import HOUR_MS, Record
 from convostore.store.migrations.steps import Change, Found, Step
 from convostore.store.runs import entries_size
@@ -72,6 +75,10 @@ def planned(head: Head, found: Found, now: int) -> Change:
     sets |= {f"log.{place}.qs": rows for place, rows in log.placed.items()}
     if head["log_start"]:
         sets["log_before"] = records_before(records, now)
+    status = ConversationStatus(head["status"])
+    if "states" not in head and status is not ConversationStatus.COMPLETED:
+        noted = state_push(status, decode_u64(head["updated_at"]), head.get("failed_reason"))
+        sets["states"] = noted["states"]["$each"]
     update: Head = {"$set": sets}
     timed = any(part.placed for part in (*sealed, log))
     if timed or ("dirty" not in head and "rolled" not in head):

@@ -110,6 +110,22 @@ def test_what_the_first_release_did_not_keep_is_there_after_a_migration(
     assert store.append(LONG, messages, usage=usage, key="long-3").replayed, "a call of that release"
 
 
+def test_what_was_migrated_is_exported_imported_and_exported_the_same(
+    database: Database[Document], store: ConversationStore, database_name: str
+) -> None:
+    load(database, raw=valid_records())
+    store.migrations.run()
+    other = ConversationStore(database, clock=clock, prefix="other_")
+    other.setup()
+    first: list[bytes] = []
+    store.export_conversations(first.append, user=ALL_USERS)
+    assert other.import_conversations(b"".join(first)).imported == len(valid_records()) + 13
+    second: list[bytes] = []
+    other.export_conversations(second.append, user=ALL_USERS)
+    assert b"".join(second) == b"".join(first)
+    assert not other.check().findings
+
+
 def test_records_as_somebody_put_them_become_conversations(
     face: Face, database: Database[Document], database_name: str
 ) -> None:
