@@ -179,11 +179,11 @@ def _import_one(
     from convostore.cli.progress import progress
     from convostore.cli.session_folders import FORMAT, import_sessions
     from convostore.store import UNSET
-    from convostore.store.document_files import holds_documents
+    from convostore.store.folders import kind_of_folder
     from convostore.store.input_files import read_chunks
 
     is_folder = Path(name).is_dir()
-    if is_folder and (format == FORMAT or (format == "auto" and not holds_documents(Path(name)))):
+    if is_folder and (format == FORMAT or (format == "auto" and kind_of_folder(Path(name)) is None)):
         return import_sessions(store, name, user, dry_run=dry_run)
     owner = UNSET if user is None else user
 
@@ -207,6 +207,7 @@ def _import_one(
                 name,
                 format=format,
                 user=owner,
+                collection=options["collection"],
                 branches=options["branches"],
                 dry_run=dry_run,
                 on_progress=advance_by(advance),

@@ -45,7 +45,7 @@ from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.identifiers import check_user
 from convostore.schemas.json_values import JSON, dump_text
 
-__all__ = ["NAME", "fits", "looks_rendered", "read", "read_document", "write"]
+__all__ = ["NAME", "fits", "looks_rendered", "read", "read_document", "read_values", "write"]
 
 NAME = "anda"
 _RECORD_SIGNS = frozenset(("status", "usage", "period", "resources", "artifacts"))
@@ -98,6 +98,15 @@ def read(source: ByteInput, options: ReadOptions) -> Iterator[_Item]:
         values = [Found(1, text.strip() + "\n")]
     else:
         values = json_values(source)
+    for found in values:
+        yield from [found] if isinstance(found, Refused) else reader.take(found)
+
+
+def read_values(values: Iterable[Found | Refused], options: ReadOptions) -> Iterator[_Item]:
+    """The conversations in values from CBOR, as a collection's documents are; raises as :func:`read`."""
+    if options.user is not None:
+        check_user(options.user)
+    reader = _Reading(options, binary=True)
     for found in values:
         yield from [found] if isinstance(found, Refused) else reader.take(found)
 

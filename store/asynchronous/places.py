@@ -7,8 +7,9 @@ from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
-from convostore.schemas.formats import FORMATS, ReadOptions
+from convostore.schemas.formats import FORMATS, ReadOptions, anda
 from convostore.store import faults, parameters
+from convostore.store.andadb_folders import andadb_collections, holds_andadb
 from convostore.store.asynchronous._attaching import FindBytes
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._documents import take_documents, take_sorted
@@ -45,12 +46,25 @@ async def import_folder(
     """
     parameters.one_of(branches, _BRANCHES, "branches")
     parameters.one_of(format, ("auto", *FORMATS), "format")
+    if not folder.is_dir():
+        raise NotADirectoryError(20, "no such folder", str(folder))
     report = ImportReport(format, dry_run)
-    importer = Importer(backend, ids, report, user=options.user, branches=branches, on_progress=on_progress)
-    collections = Collections(format)
+
+    def importer() -> Importer:
+        return Importer(backend, ids, report, user=options.user, branches=branches, on_progress=on_progress)
+
     with faults.translated("import"):
+        if format == anda.NAME or (format == "auto" and holds_andadb(folder)):
+            report.format = anda.NAME
+            for items in andadb_collections(folder, options, report.note):
+                async with aclosing(importer()) as taking:
+                    for item in items:
+                        await taking.take(item)
+                    await taking.finish()
+            return report
+        collections = Collections(format)
         documents = folder_documents(folder, collections.is_left_out, report.note)
-        async with aclosing(importer) as taking:
+        async with aclosing(importer()) as taking:
             await take_documents(taking, report, collections, documents, options)
     return report
 

@@ -8,8 +8,9 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from convostore.schemas.formats import FORMATS, ReadOptions
+from convostore.schemas.formats import FORMATS, ReadOptions, anda
 from convostore.store import faults, parameters
+from convostore.store.andadb_folders import andadb_collections, holds_andadb
 from convostore.store.collections import Collections, layout_of
 from convostore.store.document_files import folder_documents
 from convostore.store.exchanging import ImportReport
@@ -46,12 +47,25 @@ def import_folder(
     """
     parameters.one_of(branches, _BRANCHES, "branches")
     parameters.one_of(format, ("auto", *FORMATS), "format")
+    if not folder.is_dir():
+        raise NotADirectoryError(20, "no such folder", str(folder))
     report = ImportReport(format, dry_run)
-    importer = Importer(backend, ids, report, user=options.user, branches=branches, on_progress=on_progress)
-    collections = Collections(format)
+
+    def importer() -> Importer:
+        return Importer(backend, ids, report, user=options.user, branches=branches, on_progress=on_progress)
+
     with faults.translated("import"):
+        if format == anda.NAME or (format == "auto" and holds_andadb(folder)):
+            report.format = anda.NAME
+            for items in andadb_collections(folder, options, report.note):
+                with closing(importer()) as taking:
+                    for item in items:
+                        taking.take(item)
+                    taking.finish()
+            return report
+        collections = Collections(format)
         documents = folder_documents(folder, collections.is_left_out, report.note)
-        with closing(importer) as taking:
+        with closing(importer()) as taking:
             take_documents(taking, report, collections, documents, options)
     return report
 

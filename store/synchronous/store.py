@@ -229,15 +229,17 @@ class ConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
         *,
         format: str = "auto",
         user: str | Unset = UNSET,
+        collection: str | None = None,
         branches: Literal["all", "active"] = "all",
         dry_run: bool = False,
         on_progress: Callable[[ImportReport], object] | None = None,
     ) -> ImportReport:
         """Store what the files of a folder, and of those below it, hold together.
 
-        That is a dump of ``mongodump``, or files of ``mongoexport``, of a program that
-        :meth:`import_database` knows. Compressed files are read, too; files and collections without
-        conversations are left out and noted. The rest is as in :meth:`import_conversations`.
+        That is the data directory of an AndaDB, or a dump of ``mongodump`` or files of ``mongoexport`` of a
+        program that :meth:`import_database` knows. ``collection`` leaves out AndaDB's collections of other
+        names; of its resources those are taken that conversations name. Compressed files are read, too; what
+        holds no conversations is left out and noted. The rest is as in :meth:`import_conversations`.
 
         Raises:
             ImportFormatError: the files hold no conversations, or those of several programs.
@@ -246,7 +248,9 @@ class ConversationStore(RecordCalls, QueueCalls, PastCalls, ListCalls):
             QueryError: there is no such format, or ``branches`` is neither.
 
         """
-        options = ReadOptions(parameters.one_user(user))
+        if collection is not None:
+            parameters.plain_text(collection, "collection")
+        options = ReadOptions(parameters.one_user(user), collection=collection)
         return places.import_folder(
             self._opened(),
             self._ids,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from support.andadb import FRESH, collection, conversation, indexes, write_wrapped
 from support.command_line import Command
 from support.foreign_databases import chat_ui, dump, fill, librechat
 from support.servers import Server
@@ -27,6 +28,17 @@ def test_dump_then_live_database_by_a_file_with_the_uri(
         assert doubtful.code == 1 and "say which with a format" in doubtful.err
         assert convostore.fine("import", replica_set.uri(name), "--format", "librechat").code == 0
         client.drop_database(name)
+
+
+def test_data_directory_of_andadb(convostore: Command) -> None:
+    documents = [conversation(1), conversation(2)]
+    write_wrapped(convostore.folder / "db", collection("agent/bot", indexes(FRESH), documents))
+    for _ in range(2):
+        told = convostore.fine("import", "db", "--json").json
+        assert (told["read"], told["files"][0]["format"]) == (2, "anda")
+    assert told["unchanged"] == 2
+    chosen = convostore("import", "db", "--collection", "other")
+    assert chosen.code == 1 and "there is bot" in chosen.err
 
 
 def test_server_that_is_not_there_and_a_folder_of_nothing(convostore: Command) -> None:
