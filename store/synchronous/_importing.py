@@ -21,6 +21,7 @@ from convostore.store.branching import whole_branches
 from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.exchanging import ImportReport, merge_delta
 from convostore.store.heads import Head
+from convostore.store.identities import Identities
 from convostore.store.links import Links
 from convostore.store.synchronous import _creating, _pace, _saving
 from convostore.store.synchronous._arriving import Arrivals
@@ -77,7 +78,7 @@ class Importer:
         self._on_progress = on_progress
         self._batch: list[Imported] = []
         self._bytes = 0
-        self._seen: dict[int, int] = {}
+        self._seen = Identities()
         self._links = Links()
         self._arrivals = Arrivals(backend, ids, report, self._links, self._attacher)
 
@@ -128,10 +129,10 @@ class Importer:
             return False
         key = hash((item.conversation.user, source.format, source.id))
         content = hash(source.sha256)
-        if key not in self._seen:
-            self._seen[key] = content
+        known = self._seen.note(key, content)
+        if known is None:
             return True
-        if self._seen[key] == content:
+        if known == content:
             self._arrivals.count(item)
             self._report.unchanged += 1
         else:
