@@ -70,6 +70,17 @@ _FOLLOWS: Final = frozenset(
 )
 """Where messages lie, and sums: made anew where a conversation is restored."""
 
+_KINDS: Final[Mapping[str, type]] = {
+    "asides": list,
+    "due": int,
+    "forked_from": dict,
+    "halt": str,
+    "next_aside": int,
+    "recent": list,
+    "states": list,
+}
+"""What calls read of a head without looking at its kind."""
+
 _LOG: Final = frozenset(("log", "log_start", "log_before"))
 _LEASES: Final = frozenset(("taken", "taken_bytes", "owner", "fence", "lease", *QUEUES.values()))
 
@@ -201,9 +212,16 @@ def _queued(item: Mapping[str, Any]) -> QueuedText:
 
 
 def head_extras(line: ConversationLine, records: Sequence[Record]) -> Head:
-    """The members of a restored head that its record does not give: queues, what else the line says, sums."""
+    """The members of a restored head that its record does not give: queues, what else the line says, sums.
+
+    Raises:
+        InvalidRecordError: a member is of another kind than it ever was.
+
+    """
     extras: Head = {}
     for name, value in line.more.items():
+        if name in _KINDS and type(value) is not _KINDS[name]:
+            raise InvalidRecordError(f"more.{name}", f"is no {_KINDS[name].__name__}")
         if name != SOURCE_VERSION and name not in _OF_RECORD | _SAID_ELSEWHERE | _FOLLOWS | _LOG | _LEASES:
             extras[name] = from_portable(value, f"more.{name}")
     size = 0

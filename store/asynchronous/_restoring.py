@@ -249,6 +249,7 @@ class Restorer:
             report.add("failed", opened.position, reason, str(opened.line.id))
             return
         if report.dry_run:
+            head_extras(opened.line, ())
             await self._count(opened)
             return
         head = await self._head(opened)

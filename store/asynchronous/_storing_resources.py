@@ -16,7 +16,7 @@ from convostore.schemas.resources import Resource
 from convostore.store.asynchronous import _files
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._numbering import lift_counter, next_ids
-from convostore.store.codec import decode_u64, encode_body, encode_u64
+from convostore.store.codec import INT64_MAX, decode_u64, encode_body, encode_u64
 from convostore.store.exchanging import ImportReport
 from convostore.store.layout import Limits
 
@@ -121,9 +121,8 @@ class ResourceRestorer:
             "mark": ObjectId(),
             "resource": facts,
         }
-        stored |= {
-            name: line.more[name] for name in ("added_at", "marked") if isinstance(line.more.get(name), int)
-        }
+        said = {name: line.more.get(name) for name in ("added_at", "marked")}
+        stored |= {name: at for name, at in said.items() if type(at) is int and 0 <= at <= INT64_MAX}
         if resource.hash is not None:
             stored["hash"] = resource.hash
         if isinstance(content, bytes):

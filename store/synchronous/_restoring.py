@@ -250,6 +250,7 @@ class Restorer:
             report.add("failed", opened.position, reason, str(opened.line.id))
             return
         if report.dry_run:
+            head_extras(opened.line, ())
             self._count(opened)
             return
         head = self._head(opened)

@@ -14,7 +14,7 @@ from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.field_types import as_invalid_record
 from convostore.schemas.formats.canonical import ResourceBytesLine, ResourceLine
 from convostore.schemas.resources import Resource
-from convostore.store.codec import decode_u64, encode_body, encode_u64
+from convostore.store.codec import INT64_MAX, decode_u64, encode_body, encode_u64
 from convostore.store.exchanging import ImportReport
 from convostore.store.layout import Limits
 from convostore.store.synchronous import _files
@@ -120,9 +120,8 @@ class ResourceRestorer:
             "mark": ObjectId(),
             "resource": facts,
         }
-        stored |= {
-            name: line.more[name] for name in ("added_at", "marked") if isinstance(line.more.get(name), int)
-        }
+        said = {name: line.more.get(name) for name in ("added_at", "marked")}
+        stored |= {name: at for name, at in said.items() if type(at) is int and 0 <= at <= INT64_MAX}
         if resource.hash is not None:
             stored["hash"] = resource.hash
         if isinstance(content, bytes):
