@@ -3,9 +3,9 @@
 One conversation for each thread and namespace: the messages of the newest checkpoint, and every other line of
 messages that a checkpoint has as a branch. A message's time is that of the first checkpoint that has it, or
 that has it waiting in its input. Messages are read as LangChain's (format ``langchain``); those of an input
-in a short form stay as they came. The newest checkpoint's other channels and its metadata lie beside the
-record, up to 64 KiB. A conversation is known again by its thread, and its namespace where that is not the
-root's.
+in a short form stay as they came. The newest checkpoint's other channels, its metadata and other members lie
+beside the record, up to 64 KiB each; those of older ones are left out. A conversation is known again by its
+thread, and its namespace where that is not the root's.
 
 What checkpoints hold is msgpack, read by LangGraph's own serializer (extra ``langgraph``), as data: no class
 named in it is made, no pickle read. Pending writes (``checkpoint_writes``) are no conversation. Channels that
@@ -28,6 +28,7 @@ from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.formats.langgraph_states import State, States, chat_in, pending_in
 from convostore.schemas.formats.langgraph_values import decode
 from convostore.schemas.formats.moments import Moments
+from convostore.schemas.formats.parts import rest_of
 from convostore.schemas.formats.remarks import Remarks
 from convostore.schemas.json_values import JSON, dump_text
 
@@ -201,7 +202,9 @@ class _Gatherer(Gatherer):
         values = checkpoint.get("channel_values")
         others = {name: held for name, held in dict(values or {}).items() if name not in (chat, "__start__")}
         found: dict[str, JSON] = {"checkpoint_id": document.get("checkpoint_id")}
-        for name, held in (("metadata", _metadata(document.get("metadata"))), ("channel_values", others)):
+        more = rest_of(document, *_KEY, "_id", "checkpoint_id", "parent_checkpoint_id", "type", "checkpoint")
+        more["metadata"] = _metadata(document.get("metadata"))
+        for name, held in (*more.items(), ("channel_values", others)):
             if held in (None, {}):
                 continue
             if len(dump_text(held)) <= _MOST_BESIDE:

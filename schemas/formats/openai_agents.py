@@ -90,10 +90,11 @@ class _Gatherer(Gatherer):
             pieces += _pieces(document, moments, remarks)
             left = rest_of(document, "_id", "session_id", "seq", "generation", "message_data")
             beside += [left] if left else []
-        unknown = rest_of(session, "session_id", "created_at", "updated_at")
+        id = first_id(first.value, "session_id") or dump_text(first.value["session_id"])
+        unknown = rest_of(session, "session_id")
         return Draft(
             user=self.sources.owner(),
-            source=self.sources.identified(first_id(first.value, "session_id"), content.sha256()),
+            source=self.sources.identified(id, content.sha256()),
             pieces=pieces,
             size=content.size,
             created=[moments.read_or_clock(session.get("created_at"), session.get("_id"))],
@@ -109,7 +110,8 @@ def _current(
     """The documents of the generation that counts, in their order."""
     documents: list[Mapping[str, JSON]] = [found.value for found in messages]
     newest = max(map(_generation, documents), default=0)
-    generation = session.get("_generation") if "_generation" in session else newest
+    given = session.get("_generation")
+    generation = given if type(given) is int else newest
     current = [one for one in documents if _generation(one) == generation]
     if len(current) < len(documents):
         remarks.add(

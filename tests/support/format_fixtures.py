@@ -18,8 +18,11 @@ from unit.formats import test_chatgpt as chatgpt
 from unit.formats import test_claude_ai as claude_ai
 from unit.formats import test_claude_code as claude_code
 from unit.formats import test_codex as codex
+from unit.formats import test_documents as databases
 from unit.formats import test_langchain as langchain
+from unit.formats import test_langgraph as langgraph
 from unit.formats import test_librechat as librechat
+from unit.formats import test_openai_agents as agents
 from unit.formats import test_openai_responses as responses
 from unit.formats import test_openwebui as openwebui
 from unit.formats import test_pydantic_ai as pydantic_ai
@@ -62,6 +65,9 @@ class Fixture:
 # What the last line of an answer says counts for all of its lines.
 MERGED = frozenset({"model", "role", "usage", "stop_reason"})
 
+# Of older checkpoints nothing is kept but their messages.
+OF_CHECKPOINTS = frozenset({"config", "parent_config", "metadata", "checkpoint"})
+
 FIXTURES = {
     f"{found.format}-{place}": found
     for place, found in enumerate(
@@ -101,6 +107,14 @@ FIXTURES = {
             Fixture("pydantic-ai", pydantic_ai.TALK),
             Fixture("pydantic-ai", {"messages": pydantic_ai.OLD}),
             Fixture("sharegpt", sharegpt.TALK),
+            # Of the conversation's document the list of its messages says again which those are.
+            Fixture("librechat", [databases.HEAD, databases.ASKED, databases.SAID], frozenset({"messages"})),
+            Fixture("openai-agents", agents.SESSION_OF_TWO_TURNS, frozenset({"_id", "seq", "generation"})),
+            Fixture(
+                "langgraph",
+                langgraph.LISTED,
+                frozenset({"config", "parent_config", "metadata", "checkpoint"}),
+            ),
         )
     )
 }

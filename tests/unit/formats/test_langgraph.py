@@ -70,6 +70,21 @@ CHAIN = [
 ]
 
 
+def listed(number: int, parent: int | None, messages: list[Any]) -> dict[str, Any]:
+    """A checkpoint as LangGraph lists it."""
+    named = {"thread_id": "t", "checkpoint_ns": ""}
+    return {
+        "config": {"configurable": {**named, "checkpoint_id": f"c{number}"}},
+        "checkpoint": {"ts": f"2026-01-02T03:04:{5 + number:02}+00:00", "id": f"c{number}",
+                       "channel_values": {"messages": messages}},
+        "metadata": {"step": number},
+        "parent_config": {"configurable": {**named, "checkpoint_id": f"c{parent}"}},
+    }  # fmt: skip
+
+
+LISTED = [listed(1, 0, [ONE]), listed(2, 1, [ONE, TWO]), listed(3, 1, [ONE, OTHER])]
+
+
 def lines(*documents: Any) -> str:
     return "".join(json.dumps(document) + "\n" for document in documents)
 
@@ -93,6 +108,12 @@ def test_newest_checkpoint_is_the_conversation_and_others_are_branches() -> None
         "channel_values": {"notes": {"k": 2}},
     }
     assert (found.conversation.created_at, found.conversation.updated_at) == (BASE, BASE + 4000)
+
+
+def test_checkpoints_may_be_listed() -> None:
+    found = only(read(json.dumps(LISTED), "langgraph"))
+    assert (found.source.id, len(found.conversation.messages), len(found.branches)) == ("t", 2, 1)
+    assert detected(json.dumps(LISTED)) == "langgraph"
 
 
 def test_order_of_the_documents_does_not_matter() -> None:

@@ -29,6 +29,9 @@ def turn(seq: int, *items: Any, **more: Any) -> dict[str, Any]:
     return {"_id": oid(seq), "session_id": "s", "seq": seq, "generation": 0, "message_data": held, **more}
 
 
+SESSION_OF_TWO_TURNS = [SESSION, turn(2, ASKED, CALL, RESULT), turn(3, SAID)]
+
+
 def lines(*documents: Any) -> str:
     return "".join(json.dumps(document) + "\n" for document in documents)
 
@@ -38,7 +41,9 @@ def test_items_are_kept_as_they_came_in_the_order_of_seq() -> None:
     assert detected(given) == "openai-agents"
     found = only(read(given, "openai-agents"))
     assert found.conversation.messages == [ASKED, CALL, RESULT, SAID]
-    assert found.source.id == "s" and found.unknown == {"_id": oid(1), "_seq": 4, "_generation": 0}
+    assert found.source.id == "s" and found.unknown == {
+        name: SESSION[name] for name in SESSION if name != "session_id"
+    }
     assert found.entries is not None
     assert {(fact.made, fact.dialect) for fact in found.entries} == {(BATCH_MS, "openai-responses")}
     assert (found.conversation.created_at, found.conversation.updated_at) == (BATCH_MS, BATCH_MS + 55_000)
