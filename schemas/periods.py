@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import Enum
+from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from convostore.schemas.errors import QueryError
@@ -36,8 +36,7 @@ class By(str, Enum):
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(NamedTuple):
     """From ``start`` (included) to ``end`` (excluded), ms; ``label`` names it in its zone.
 
     Labels: ``2026-03-08T05:00-05:00`` by hour, ``2026-03-08``, ``2026-W10`` (ISO weeks, from Monday),

@@ -35,6 +35,11 @@ class Asked:
     label: str | None = None
     model: str | None = None
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether everything counts."""
+        return self.owner is None and self.label is None and self.model is None
+
     def rows(self) -> dict[str, Any]:
         """The filter of the ledger's rows, but for their time."""
         query: dict[str, Any] = {} if self.owner is None else {"user": self.owner}

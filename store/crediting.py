@@ -22,6 +22,7 @@ __all__ = ["HOUR_QUARTERS", "LETTERS", "Counts", "credited", "first_hour", "read
 
 HOUR_QUARTERS: Final = 4
 _NAMED: Final = 256
+_SHORT_MOST: Final = 2**31 - 1
 
 
 @dataclass(slots=True)
@@ -63,10 +64,12 @@ _SHORT: Final = {name: short for short, name in LETTERS.items()}
 
 
 def written_counts(counts: Counts) -> dict[str, Any]:
-    """Counts as a document holds them; those that are 0 are left out."""
-    return {
-        short: encode_u64(getattr(counts, name)) for short, name in LETTERS.items() if getattr(counts, name)
-    }
+    """Counts as a document holds them; those that are 0 are left out.
+
+    A small number is a short one there: each Int64 is turned into an int one by one when it is read.
+    """
+    found = {short: getattr(counts, name) for short, name in LETTERS.items()}
+    return {short: encode_u64(n) if n > _SHORT_MOST else n for short, n in found.items() if n}
 
 
 def read_counts(document: Mapping[str, Any]) -> Counts:

@@ -43,14 +43,11 @@ def rounded(cost: Decimal) -> float:
 
 @dataclass(slots=True)
 class Tally:
-    """What was found for one period; ``numbers`` of distinct conversations and users count beside the
-    sets.
-    """
+    """What was found for one period."""
 
     sums: dict[str, int] = field(default_factory=dict)
     conversations: set[Any] = field(default_factory=set)
     users: set[str] = field(default_factory=set)
-    numbers: tuple[int, int] = (0, 0)
     costs: Costs = field(default_factory=Costs)
 
     def add(self, letters: Mapping[str, Any]) -> None:
@@ -74,4 +71,4 @@ class Tally:
     @property
     def distinct(self) -> tuple[int, int]:
         """How many conversations and users were active."""
-        return self.numbers[0] + len(self.conversations), self.numbers[1] + len(self.users)
+        return len(self.conversations), len(self.users)

@@ -15,6 +15,7 @@ from convostore.store import ledger
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._rows import rows_for
 from convostore.store.asynchronous._sheeting import note_stale
+from convostore.store.asynchronous._totals import day_documents, days_of
 from convostore.store.codec import decode_u64
 from convostore.store.heads import Head
 from convostore.store.results import Finding
@@ -25,6 +26,7 @@ __all__ = ["check_rows", "check_rows_without_heads", "check_sheets"]
 _CALL = "check"
 _MEND = "make the roll-ups anew: convostore stats rollup --rebuild"
 _HOURS = 500
+_DAYS = 30
 _IDS = 1_000
 
 
@@ -89,7 +91,8 @@ async def check_sheets(backend: AsyncBackend) -> list[Finding]:
     with backend.call(_CALL):
         stages = [{"$group": {"_id": "$h"}}]
         hours = {int(row["_id"]) for row in await backend.aggregate("ledger", stages, comment=_CALL)}
-        hours |= {int(row["_id"]) for row in await backend.aggregate("sheets", stages, comment=_CALL)}
+        of_hours: list[dict[str, Any]] = [{"$match": {"h": {"$exists": True}}}, *stages]
+        hours |= {int(row["_id"]) for row in await backend.aggregate("sheets", of_hours, comment=_CALL)}
     ordered = sorted(hours)
     wrong: list[int] = []
     for start in range(0, len(ordered), _HOURS):
@@ -97,7 +100,13 @@ async def check_sheets(backend: AsyncBackend) -> list[Finding]:
         differ = await _differing(backend, part)
         # What changed between the two looks agrees at the second.
         wrong += await _differing(backend, differ) if differ else []
-    return [
+    days = await _differing_days(backend, days_of(ordered))
+    wrong_days = await _differing_days(backend, days) if days else []
+    totals = [
+        Finding("broken", "totals", day, f"the totals of day {day} are not those of its sheets; {_MEND}")
+        for day in wrong_days
+    ]
+    return totals + [
         Finding("broken", "sheet", hour, f"the figures of hour {hour} are not those of its rows; {_MEND}")
         for hour in wrong
     ]
@@ -121,6 +130,25 @@ async def _differing(backend: AsyncBackend, hours: Sequence[int]) -> list[int]:
         for hour in hours
         if hour not in before | after and _said(sheets[hour]) != _said(sheets_of(hour, rows[hour]))
     ]
+
+
+async def _differing_days(backend: AsyncBackend, days: Sequence[int]) -> list[int]:
+    wrong = []
+    for start in range(0, len(days), _DAYS):
+        part = days[start : start + _DAYS]
+        with backend.call(_CALL):
+            before = await _noted(backend)
+            fresh = await day_documents(backend, part, comment=_CALL)
+            query = {"_id": {"$in": [{"d": Int64(day)} for day in part]}}
+            held = {
+                int(one["_id"]["d"]): one
+                for one in await backend.find("sheets", query, {"f": 0}, comment=_CALL)
+            }
+            after = await _noted(backend)
+        if before is not None and after is not None:
+            noted = set(days_of(before | after))
+            wrong += [day for day in part if day not in noted and held.get(day) != fresh[day]]
+    return wrong
 
 
 def _said(sheets: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

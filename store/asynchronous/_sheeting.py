@@ -17,6 +17,7 @@ from pymongo import ReplaceOne
 from convostore.schemas.errors import UnavailableError
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._totals import days_of, write_days
 from convostore.store.faults import Unclear
 from convostore.store.sheets import sheets_of
 
@@ -179,6 +180,7 @@ async def _write(backend: AsyncBackend, held: Runner, hours: Iterable[int]) -> N
                 ],
                 comment=_CALL,
             )
+            await write_days(backend, days_of(part), held.fence, comment=_CALL)
         await held.renew()
 
 

@@ -20,12 +20,14 @@ from convostore.store.sheets import sheets_of
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._rows import rows_for
 from convostore.store.synchronous._sheeting import note_stale
+from convostore.store.synchronous._totals import day_documents, days_of
 
 __all__ = ["check_rows", "check_rows_without_heads", "check_sheets"]
 
 _CALL = "check"
 _MEND = "make the roll-ups anew: convostore stats rollup --rebuild"
 _HOURS = 500
+_DAYS = 30
 _IDS = 1_000
 
 
@@ -90,7 +92,8 @@ def check_sheets(backend: Backend) -> list[Finding]:
     with backend.call(_CALL):
         stages = [{"$group": {"_id": "$h"}}]
         hours = {int(row["_id"]) for row in backend.aggregate("ledger", stages, comment=_CALL)}
-        hours |= {int(row["_id"]) for row in backend.aggregate("sheets", stages, comment=_CALL)}
+        of_hours: list[dict[str, Any]] = [{"$match": {"h": {"$exists": True}}}, *stages]
+        hours |= {int(row["_id"]) for row in backend.aggregate("sheets", of_hours, comment=_CALL)}
     ordered = sorted(hours)
     wrong: list[int] = []
     for start in range(0, len(ordered), _HOURS):
@@ -98,7 +101,13 @@ def check_sheets(backend: Backend) -> list[Finding]:
         differ = _differing(backend, part)
         # What changed between the two looks agrees at the second.
         wrong += _differing(backend, differ) if differ else []
-    return [
+    days = _differing_days(backend, days_of(ordered))
+    wrong_days = _differing_days(backend, days) if days else []
+    totals = [
+        Finding("broken", "totals", day, f"the totals of day {day} are not those of its sheets; {_MEND}")
+        for day in wrong_days
+    ]
+    return totals + [
         Finding("broken", "sheet", hour, f"the figures of hour {hour} are not those of its rows; {_MEND}")
         for hour in wrong
     ]
@@ -122,6 +131,24 @@ def _differing(backend: Backend, hours: Sequence[int]) -> list[int]:
         for hour in hours
         if hour not in before | after and _said(sheets[hour]) != _said(sheets_of(hour, rows[hour]))
     ]
+
+
+def _differing_days(backend: Backend, days: Sequence[int]) -> list[int]:
+    wrong = []
+    for start in range(0, len(days), _DAYS):
+        part = days[start : start + _DAYS]
+        with backend.call(_CALL):
+            before = _noted(backend)
+            fresh = day_documents(backend, part, comment=_CALL)
+            query = {"_id": {"$in": [{"d": Int64(day)} for day in part]}}
+            held = {
+                int(one["_id"]["d"]): one for one in backend.find("sheets", query, {"f": 0}, comment=_CALL)
+            }
+            after = _noted(backend)
+        if before is not None and after is not None:
+            noted = set(days_of(before | after))
+            wrong += [day for day in part if day not in noted and held.get(day) != fresh[day]]
+    return wrong
 
 
 def _said(sheets: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from convostore.store.faults import Unclear
 from convostore.store.sheets import sheets_of
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
+from convostore.store.synchronous._totals import days_of, write_days
 
 __all__ = ["Runner", "delete_slowly", "is_noted", "note_stale", "runner", "write_every", "write_noted"]
 
@@ -180,6 +181,7 @@ def _write(backend: Backend, held: Runner, hours: Iterable[int]) -> None:
                 ],
                 comment=_CALL,
             )
+            write_days(backend, days_of(part), held.fence, comment=_CALL)
         held.renew()
 
 

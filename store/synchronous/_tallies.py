@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from convostore.schemas.periods import Period, period_places
+from convostore.schemas.periods import By, Period, period_places
 from convostore.schemas.prices import PriceTable
 from convostore.store.asking import CALENDAR_HOURS, HOUR_MS, Asked, hours_of
-from convostore.store.crediting import HOUR_QUARTERS
+from convostore.store.crediting import HOUR_QUARTERS, LETTERS
 from convostore.store.sheets import is_active
 from convostore.store.synchronous._backend import Backend
+from convostore.store.synchronous._totals import columns_between
 from convostore.store.tallying import Tally
 
-__all__ = ["pieces", "span", "tallies"]
+__all__ = ["pieces", "span", "tallies", "totals"]
 
 _QUARTER_MS = HOUR_MS // HOUR_QUARTERS
 
@@ -50,15 +51,12 @@ def tallies(
     sums = [Tally() for _ in found]
     if not found:
         return sums
-    plain = asked.owner is None and asked.label is None and asked.model is None and prices is None
+    plain = asked.is_plain and prices is None
     split = {period.start // HOUR_MS for period in found if period.start % HOUR_MS}
     split |= {period.end // HOUR_MS for period in found[-1:] if period.end % HOUR_MS}
-    if plain and not split and all(period.end - period.start == HOUR_MS for period in found):
-        _add_totals(backend, found, sums, comment=comment)
-        return sums
     query: dict[str, Any] = {"h": hours_of(found)}
     if plain and len(split) * 4 < (found[-1].end - found[0].start) // HOUR_MS:
-        _add_hours(backend, found, sums, {"h": {**query["h"], "$nin": sorted(split)}}, comment=comment)
+        _add_hours(backend, found, sums, split, comment=comment)
         if not split:
             return sums
         query = {"h": {"$in": sorted(split)}}
@@ -72,33 +70,41 @@ def tallies(
     return sums
 
 
-def _add_totals(backend: Backend, found: Sequence[Period], sums: Sequence[Tally], *, comment: str) -> None:
-    """Hours of UTC, of which the sheets hold everything."""
-    first = found[0].start // HOUR_MS
-    sheets = backend.find("sheets", {"h": hours_of(found)}, {"_id": 0, "h": 1, "t": 1}, comment=comment)
-    for sheet in sheets:
-        one, total = sums[sheet["h"] - first], sheet["t"]
-        one.add(total)
-        if "cn" in total:
-            one.numbers = (total["cn"], total["un"])
+def totals(
+    backend: Backend, asked: Asked, found: Sequence[Period], *, comment: str
+) -> Mapping[str, list[Any]] | None:
+    """A column for each counter, and of distinct conversations and users, when each period is an hour of UTC
+    and everything counts; None otherwise.
+    """
+    if not found or not asked.is_plain or asked.by is not By.HOUR:
+        return None
+    first, last = found[0].start // HOUR_MS, found[-1].end // HOUR_MS - 1
+    if last - first + 1 != len(found) or any(period.start % HOUR_MS for period in found):
+        return None
+    return columns_between(backend, first, last, comment=comment)
 
 
 def _add_hours(
     backend: Backend,
     found: Sequence[Period],
     sums: Sequence[Tally],
-    query: Mapping[str, Any],
+    split: Set[int],
     *,
     comment: str,
 ) -> None:
-    """Hours that lie in one period each."""
-    fields = {"_id": 0, "h": 1, "t": 1, "cs": 1, "us": 1}
-    sheets = backend.find("sheets", query, fields, comment=comment)
-    for sheet, place in zip(
-        sheets, period_places(found, [sheet["h"] * HOUR_QUARTERS for sheet in sheets]), strict=True
-    ):
+    """Hours that lie in one period each: all but the split ones."""
+    first, last = found[0].start // HOUR_MS, (found[-1].end - 1) // HOUR_MS
+    quarters = range(first * HOUR_QUARTERS, (last + 1) * HOUR_QUARTERS, HOUR_QUARTERS)
+    places = period_places(found, quarters)
+    columns = columns_between(backend, first, last, comment=comment)
+    for short in LETTERS:
+        for hour, place, count in zip(range(first, last + 1), places, columns[short], strict=True):
+            if count and place >= 0 and hour not in split:
+                sums[place].add({short: count})
+    query = {"h": {**hours_of(found), "$nin": sorted(split)}}
+    for sheet in backend.find("sheets", query, {"_id": 0, "h": 1, "cs": 1, "us": 1}, comment=comment):
+        place = places[sheet["h"] - first]
         if place >= 0:
-            sums[place].add(sheet["t"])
             sums[place].meet(sheet["cs"], sheet["us"])
 
 
