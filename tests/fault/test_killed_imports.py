@@ -26,7 +26,7 @@ from support.shared import shared
 pytestmark = [pytest.mark.fault, pytest.mark.shared, pytest.mark.soak]
 
 RUNS = "data/airline_agent_runs.openai.jsonl"
-KILLS = max(6, round(20 * SCALE))
+KILLS = max(4, round(20 * SCALE))
 DAYS = 86_400_000
 
 

@@ -16,7 +16,7 @@ from support.format_fixtures import FIXTURES, Fixture
 from support.importing import at, changed, places_of, read
 from support.scale import SCALE
 
-FEW = max(25, round(1_000 * SCALE))
+FEW = max(15, round(750 * SCALE))
 quickly = settings(
     max_examples=FEW, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
