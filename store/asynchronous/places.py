@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from convostore.store.asynchronous._importing import Importer
 from convostore.store.asynchronous._source import AsyncSource
 from convostore.store.collections import Collections, layout_of
 from convostore.store.document_files import folder_documents
+from convostore.store.dumped_files import DumpedFiles
 from convostore.store.exchanging import ImportReport
 from convostore.store.source_layouts import chosen
 
@@ -50,8 +51,16 @@ async def import_folder(
         raise NotADirectoryError(20, "no such folder", str(folder))
     report = ImportReport(format, dry_run)
 
-    def importer() -> Importer:
-        return Importer(backend, ids, report, user=options.user, branches=branches, on_progress=on_progress)
+    def importer(find_bytes: FindBytes | None = None) -> Importer:
+        return Importer(
+            backend,
+            ids,
+            report,
+            user=options.user,
+            branches=branches,
+            find_bytes=find_bytes,
+            on_progress=on_progress,
+        )
 
     with faults.translated("import"):
         if format == anda.NAME or (format == "auto" and holds_andadb(folder)):
@@ -64,9 +73,18 @@ async def import_folder(
             return report
         collections = Collections(format)
         documents = folder_documents(folder, collections.is_left_out, report.note)
-        async with aclosing(importer()) as taking:
-            await take_documents(taking, report, collections, documents, options)
+        with closing(DumpedFiles(folder)) as files:
+            async with aclosing(importer(_dump_finder(collections, files))) as taking:
+                await take_documents(taking, report, collections, documents, options)
     return report
+
+
+def _dump_finder(collections: Collections, files: DumpedFiles) -> FindBytes:
+    def find(name: str) -> bytes | None:
+        bucket = None if collections.found is None else layout_of(collections.found).bucket
+        return None if bucket is None else files.find(bucket, name)
+
+    return find
 
 
 async def import_database(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gridfs import GridFSBucket
 from pymongo.database import Database
 
 from convostore.schemas.errors import ImportFormatError, InvalidRecordError, QueryError, UnavailableError
@@ -240,19 +241,25 @@ def test_langgraph_threads_keep_what_forks_and_when_each_message_came(
     assert list(stored.values()) == [[("user", "hi", BEGUN_MS), ("assistant", "no", BEGUN_MS + 1000)]]
 
 
+@pytest.mark.parametrize("form", ["live", "dumped"])
 def test_files_of_chat_ui_come_along_from_gridfs(
-    store: ConversationStore, source: Database[Any], live: str
+    store: ConversationStore, source: Database[Any], live: str, tmp_path: Path, form: str
 ) -> None:
-    from gridfs import GridFSBucket
-
+    data = b"\x89PNG bytes" * 100
     fill(source, chat_ui(1, files=[{"type": "hash", "name": "a.png", "value": "ab12", "mime": "image/png"}]))
-    GridFSBucket(source, "files").upload_from_stream(f"{object_id(0)}-ab12", b"\x89PNG bytes")
-    report = store.import_database(live)
+    bucket = GridFSBucket(source, "files", chunk_size_bytes=400)
+    bucket.upload_from_stream(f"{object_id(0)}-ab12", b"an older one")
+    bucket.upload_from_stream(f"{object_id(0)}-ab12", data)
+    if form == "live":
+        report = store.import_database(live)
+    else:
+        held = {name: list(source[name].find()) for name in source.list_collection_names()}
+        report = store.import_folder(dump(tmp_path, "chat-ui", held))
     assert report.resources == 1
-    (head,) = store.find(user=ALL_USERS, limit=9).items[1:]
+    (head,) = [head for head in store.scan(user=ALL_USERS) if head.source and "/" not in head.source.id]
     (reference,) = store.get(head.id).resources
     kept = store.resources.get(reference.id, user=head.user)
-    assert kept is not None and kept.blob == b"\x89PNG bytes"
+    assert kept is not None and kept.blob == data
 
 
 def test_the_source_is_only_read(store: ConversationStore, source: Database[Any], live: str) -> None:
