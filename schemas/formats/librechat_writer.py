@@ -36,7 +36,7 @@ from convostore.schemas.messages import Part, TextPart, ToolOutputPart
 
 __all__ = ["NAME", "Tree", "write"]
 
-_SYSTEM = frozenset({"system", "developer"})
+_SYSTEM = ("system", "developer")
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ messages = st.lists(
         json_values,
         st.sampled_from(KNOWN).flatmap(changed),
         st.fixed_dictionaries(
-            {"role": st.sampled_from(["user", "assistant", "tool", "system", "odd", 5, None])},
+            {"role": st.sampled_from(["user", "assistant", "tool", "system", "odd", 5, None, ["user"], {}])},
             optional={
                 "content": st.one_of(st.lists(json_values, max_size=2), json_values),
                 "tool_calls": json_values,
