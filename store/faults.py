@@ -88,7 +88,7 @@ def translated(call: str) -> Iterator[None]:
 
 def _too_large(call: str, said: str) -> TooLargeError:
     # What is too large has limits of its own, checked before; they may add up in one document.
-    sizes = [int(size) for size in _SIZE.findall(said)]
+    sizes = [int(size) for size in _SIZE.findall(said.split(", full error:")[0])]
     return TooLargeError(f"{call}: the document in the database", max(sizes, default=0), _DOCUMENT_BYTES)
 
 

@@ -38,6 +38,10 @@ LEASE_FIELDS = ("taken", "taken_bytes", *QUEUES.values())
 _TOLD_MS = 60_000
 """How long texts taken for good are held, until the taker is known to have them."""
 
+_LEASED_BYTES = {"$cond": [{"$eq": ["$taken.final", True]}, 0, {"$ifNull": ["$taken_bytes", 0]}]}
+_HELD_BYTES: dict[str, Any] = {"$add": [{"$ifNull": ["$queue_bytes", 0]}, _LEASED_BYTES]}
+"""What waits and what lies under a lease, from where it may come back to the queues."""
+
 QueueName = Literal["steering_messages", "follow_up_messages"]
 
 
@@ -57,9 +61,10 @@ def enqueue(
     """
     item = queue_item(text, now)
     size = document_size(item)
-    if seen is not None and seen.get("queue_bytes", 0) + size > Limits.QUEUED_TOTAL:
-        raise TooLargeError("the queued texts", seen["queue_bytes"] + size, Limits.QUEUED_TOTAL)
-    query = {**owner, "queue_bytes": {"$not": {"$gt": Limits.QUEUED_TOTAL - size}}}
+    total = size if seen is None else _held_bytes(seen) + size
+    if total > Limits.QUEUED_TOTAL:
+        raise TooLargeError("the queued texts", total, Limits.QUEUED_TOTAL)
+    query = {**owner, "$expr": {"$lte": [_HELD_BYTES, Limits.QUEUED_TOTAL - size]}}
     update = {
         "$push": {name: {"$each": [item]}},
         "$inc": {"queue_bytes": size},
@@ -67,6 +72,11 @@ def enqueue(
         "$min": _marked(now),
     }
     return query, update
+
+
+def _held_bytes(head: Head) -> int:
+    leased = 0 if head.get("taken", {}).get("final") else head.get("taken_bytes", 0)
+    return int(head.get("queue_bytes", 0)) + int(leased)
 
 
 def text_digest(name: QueueName, text: str) -> int:

@@ -31,6 +31,8 @@ def applied(head: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
         after[name] = {**after[name], member: value} if member else value
     for name, by in update.get("$inc", {}).items():
         after[name] = after.get(name, 0) + by
+    for name, least in update.get("$max", {}).items():
+        after[name] = max(after.get(name, least), least)
     for name, push in update.get("$push", {}).items():
         held = after.get(name, [])
         at = push.get("$position", len(held))
@@ -114,8 +116,19 @@ def test_both_queues_together_have_a_limit() -> None:
     assert refusal.value.limit == Limits.QUEUED_TOTAL
     # Who has not seen the head is stopped by the filter.
     query, _ = queues.enqueue(OWNER, "follow_up_messages", "x" * 5000, 1, None)
-    most = query["queue_bytes"]["$not"]["$gt"]
-    assert most < head["queue_bytes"]
+    assert query["$expr"]["$lte"][1] < head["queue_bytes"]
+
+
+def test_texts_under_a_lease_count_until_they_are_taken_for_good() -> None:
+    head: dict[str, Any] = {}
+    for _ in range(4):
+        update = queues.enqueue(OWNER, "steering_messages", "x" * (2**20 - 1000), 1, head)[1]
+        head = applied(head, update)
+    leased = applied(head, queues.take(OWNER, "k", "receipt", 1, LEASE_MS)[1])
+    with pytest.raises(TooLargeError):
+        queues.enqueue(OWNER, "follow_up_messages", "x" * 5000, 1, leased)
+    gone = applied(leased, queues.take_for_good(OWNER, "receipt", 2)[1])
+    queues.enqueue(OWNER, "follow_up_messages", "x" * 5000, 2, gone)
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,10 @@ async def texts_are_accepted_in_every_status(bench: AsyncBench) -> None:
 
 @group.contract(12)
 async def queued_texts_have_a_limit(bench: AsyncBench) -> None:
-    """One text above 1 MiB, or the fifth of nearly that size, is ``TooLargeError``; the others wait."""
+    """One text above 1 MiB, or the fifth of nearly that size, is ``TooLargeError``; the others wait.
+
+    What is under a lease counts, since it may come back.
+    """
     record = await bench.create()
     with refused(TooLargeError, "a text of 1 MiB and a letter"):
         await bench.store.steer(record.id, "x" * (2**20 + 1))
@@ -174,6 +177,11 @@ async def queued_texts_have_a_limit(bench: AsyncBench) -> None:
     with refused(TooLargeError, "more than 4 MiB together"):
         await bench.store.follow_up(record.id, "x" * 10_000)
     equal(len((await bench.store.head(record.id)).steering_messages), 4, "the number of texts")
+    taken = await bench.store.take(record.id)
+    with refused(TooLargeError, "more than 4 MiB with what is leased"):
+        await bench.store.follow_up(record.id, "x" * 10_000)
+    await bench.store.append(record.id, {"role": "user", "content": "x"}, took=taken.receipt)
+    await bench.store.follow_up(record.id, "x" * 10_000)
 
 
 @group.contract(13)

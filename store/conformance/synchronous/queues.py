@@ -166,7 +166,10 @@ def texts_are_accepted_in_every_status(bench: Bench) -> None:
 
 @group.contract(12)
 def queued_texts_have_a_limit(bench: Bench) -> None:
-    """One text above 1 MiB, or the fifth of nearly that size, is ``TooLargeError``; the others wait."""
+    """One text above 1 MiB, or the fifth of nearly that size, is ``TooLargeError``; the others wait.
+
+    What is under a lease counts, since it may come back.
+    """
     record = bench.create()
     with refused(TooLargeError, "a text of 1 MiB and a letter"):
         bench.store.steer(record.id, "x" * (2**20 + 1))
@@ -175,6 +178,11 @@ def queued_texts_have_a_limit(bench: Bench) -> None:
     with refused(TooLargeError, "more than 4 MiB together"):
         bench.store.follow_up(record.id, "x" * 10_000)
     equal(len((bench.store.head(record.id)).steering_messages), 4, "the number of texts")
+    taken = bench.store.take(record.id)
+    with refused(TooLargeError, "more than 4 MiB with what is leased"):
+        bench.store.follow_up(record.id, "x" * 10_000)
+    bench.store.append(record.id, {"role": "user", "content": "x"}, took=taken.receipt)
+    bench.store.follow_up(record.id, "x" * 10_000)
 
 
 @group.contract(13)
