@@ -137,7 +137,7 @@ class Backend:
     ) -> dict[str, Any] | None:
         """One document."""
         found: dict[str, Any] | None = self.repeated(
-            lambda: self.collection(name).find_one(query, fields, **self._comment(comment))
+            lambda: self.collection(name).find_one(query, _own(fields), **self._comment(comment))
         )
         return found
 
@@ -199,7 +199,7 @@ class Backend:
         sort: Sequence[tuple[str, int]] | None,
         limit: int,
     ) -> Any:
-        cursor = self.collection(name).find(query, fields, **self._comment(comment))
+        cursor = self.collection(name).find(query, _own(fields), **self._comment(comment))
         if sort:
             cursor = cursor.sort(list(sort))
         if limit > 0 or self.engine == "mongomock":
@@ -263,10 +263,12 @@ class Backend:
         query = _of_this_release(name, query)
         if self.engine == "mongomock":
             if "remove" in action:
-                return _pace.settle(self.collection(name).find_one_and_delete(query, fields))  # type: ignore[no-any-return]
+                return _pace.settle(  # type: ignore[no-any-return]
+                    self.collection(name).find_one_and_delete(query, _own(fields))
+                )
             return _pace.settle(  # type: ignore[no-any-return]
                 self.collection(name).find_one_and_update(
-                    query, action["update"], fields, return_document=True
+                    query, action["update"], _own(fields), return_document=True
                 )
             )
         command = {
@@ -470,6 +472,11 @@ class Backend:
     def key(self) -> ObjectId:
         """A key for one call, unlike any other."""
         return ObjectId()
+
+
+def _own(fields: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Fields that the driver may change: mongomock does, and other threads read the same constant."""
+    return None if fields is None else dict(fields)
 
 
 def _of_this_release(name: str, query: Mapping[str, Any]) -> Mapping[str, Any]:
