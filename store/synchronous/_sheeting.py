@@ -27,6 +27,9 @@ __all__ = ["Runner", "delete_slowly", "is_noted", "note_stale", "runner", "write
 _CALL = "rollup"
 _NAME = {"_id": "rollup"}
 _LEASE_MS = 15_000
+_CLOCKS_MS = 300_000
+"""How far the clocks of two runners may differ: a lease longer than this ahead is of a clock that went back.
+"""
 _HOURS = 200
 _DELETED = 20_000
 
@@ -111,7 +114,8 @@ def _lease(backend: Backend, owner: str) -> dict[str, Any]:
         backend.put("meta", _NAME, {"$setOnInsert": {"until": 0, "fence": 0}}, comment=_CALL)
     for attempt in range(1, 400):
         now = backend.now()
-        query = {**_NAME, "$or": [{"until": {"$lte": now}}, {"owner": owner}]}
+        lapsed = [{"until": {"$lte": now}}, {"until": {"$gt": now + _LEASE_MS + _CLOCKS_MS}}]
+        query = {**_NAME, "$or": [*lapsed, {"owner": owner}]}
         update = {"$set": {"until": now + _LEASE_MS, "owner": owner}, "$inc": {"fence": 1}}
         fields = {"fence": 1, "rebuild": 1}
         with backend.call(_CALL):

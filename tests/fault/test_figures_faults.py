@@ -164,3 +164,14 @@ def test_a_client_killed_before_any_command_leaves_exact_figures(
                 assert cut > 4, f"{call} took {cut - 1} commands: hardly a place to die"
                 return
     raise AssertionError(f"{call} takes more than {MOST_COMMANDS} commands")
+
+
+def test_a_lease_of_a_clock_that_went_back_holds_nobody_up(replica_set: Server, database_name: str) -> None:
+    now = 1_790_848_800_000
+    with replica_set.client() as client:
+        store = ConversationStore(client[database_name], clock=lambda: now)
+        store.setup()
+        store.create(Conversation(user="alice", messages=[{"role": "user", "content": "hi"}]))
+        left = {"_id": "rollup", "owner": "dead", "until": now + 3_600_000, "fence": 7}
+        client[database_name].meta.insert_one(left)
+        assert store.analytics.advance() == 1
