@@ -70,7 +70,8 @@ class AsyncResources:
             return [await self._add(backend, resource, owner) for resource in resources]
 
     async def get(self, id: int, *, user: str | Unset = UNSET, conversation: int | None = None) -> Resource:
-        """The stored resource with its bytes; with ``conversation`` only when that conversation names it.
+        """The stored resource with its bytes; with ``conversation`` only when that conversation, one of the
+        same user, names it.
 
         Round trips: 1, +1 with ``conversation``, +2 for bytes above 256 KiB.
 
@@ -84,11 +85,16 @@ class AsyncResources:
         backend = await self._opened()
         with backend.call("resources.get"):
             if conversation is not None:
-                await _check_named(backend, id, conversation, owner)
+                query["user"] = await _owner_naming(backend, id, conversation, owner)
             found = await backend.find_one("resources", query, comment="resources.get")
             if found is None:
                 raise NotFoundError("resource", id)
-            return await _whole(backend, found)
+            try:
+                return await _whole(backend, found)
+            except NotFoundError:
+                if await backend.find_one("resources", query, {"_id": 1}, comment="resources.get") is None:
+                    raise NotFoundError("resource", id) from None  # collected meanwhile
+                raise
 
     async def collect(self, *, user: UserScope) -> Collected:
         """Mark what no conversation names and is older than an hour; remove what was marked an hour ago and
@@ -101,22 +107,24 @@ class AsyncResources:
             await _touch(backend, resource.id, user)
             return resource.reference(resource.id)
         prepared = resource.model_copy().prepare(user, backend.now())
-        stored, file = await _document(backend, prepared, user)
-        try:
-            id = await self._insert(backend, stored)
-        except DuplicateKeyError:
-            if file is not None:
-                await _files.delete(backend, file)
-            held = await backend.find_one(
-                "resources", {"user": user, "hash": stored["hash"]}, {"_id": 1}, comment="resources.add"
-            )
-            if held is None:
-                raise UnavailableError(
-                    "resources.add: the same content was just removed; repeat the call"
-                ) from None
-            id = decode_u64(held["_id"])
-            await _touch(backend, id, user)
-        return prepared.reference(id)
+        for attempt in backend.attempts():
+            stored, file = await _document(backend, prepared, user)
+            try:
+                return prepared.reference(await self._insert(backend, stored))
+            except DuplicateKeyError:
+                if file is not None:
+                    await _files.delete(backend, file)
+            id = await _unmarked(backend, user, prepared.hash)
+            if id is not None:
+                return prepared.reference(id)
+            # The id is held, or a collection has just removed the content.
+            if backend.is_last(attempt):
+                break
+            await _pace.pause(attempt)
+        raise UnavailableError(
+            "resources.add: at every try the id was held, or the same content was being removed; repeat the "
+            "call"
+        )
 
     async def _insert(self, backend: AsyncBackend, stored: dict[str, Any]) -> int:
         id = (await next_ids(backend, "resource", 1, self._ids, comment="resources.add"))[0]
@@ -170,6 +178,19 @@ async def _touch(backend: AsyncBackend, id: int, user: str) -> None:
         raise NotFoundError("resource", id)
 
 
+async def _unmarked(backend: AsyncBackend, user: str, hash: bytes | None) -> int | None:
+    """The id of the content that the user has, which stays from now on; None when there is none."""
+    if hash is None:
+        return None
+    same = {"user": user, "hash": hash}
+    held = await backend.find_one("resources", same, {"_id": 1}, comment="resources.add")
+    if held is None:
+        return None
+    mine = {"_id": held["_id"], **same}
+    kept = await backend.update_many("resources", mine, {"$unset": {"marked": ""}}, comment="resources.add")
+    return decode_u64(held["_id"]) if kept else None
+
+
 async def _whole(backend: AsyncBackend, found: Mapping[str, Any]) -> Resource:
     facts = decode_body(found["resource"], {})
     blob = found.get("blob")
@@ -179,7 +200,8 @@ async def _whole(backend: AsyncBackend, found: Mapping[str, Any]) -> Resource:
     return resource if blob is None else resource.model_copy(update={"blob": bytes(blob)})
 
 
-async def _check_named(backend: AsyncBackend, id: int, conversation: int, user: str | None) -> None:
+async def _owner_naming(backend: AsyncBackend, id: int, conversation: int, user: str | None) -> str:
+    """The user of that conversation, which must name the resource."""
     parameters.conversation_id(conversation, "conversation")
     names = encode_u64(id)
     query: dict[str, Any] = {
@@ -188,8 +210,11 @@ async def _check_named(backend: AsyncBackend, id: int, conversation: int, user: 
     }
     if user is not None:
         query["user"] = user
-    if await backend.find_one("conversations", query, {"_id": 1}, comment="resources.get") is None:
+    found = await backend.find_one("conversations", query, {"user": 1}, comment="resources.get")
+    if found is None:
         raise NotFoundError("resource", id)
+    owner: str = found["user"]
+    return owner
 
 
 async def _collect(backend: AsyncBackend, user: str | None) -> Collected:

@@ -69,7 +69,8 @@ class Resources:
             return [self._add(backend, resource, owner) for resource in resources]
 
     def get(self, id: int, *, user: str | Unset = UNSET, conversation: int | None = None) -> Resource:
-        """The stored resource with its bytes; with ``conversation`` only when that conversation names it.
+        """The stored resource with its bytes; with ``conversation`` only when that conversation, one of the
+        same user, names it.
 
         Round trips: 1, +1 with ``conversation``, +2 for bytes above 256 KiB.
 
@@ -83,11 +84,16 @@ class Resources:
         backend = self._opened()
         with backend.call("resources.get"):
             if conversation is not None:
-                _check_named(backend, id, conversation, owner)
+                query["user"] = _owner_naming(backend, id, conversation, owner)
             found = backend.find_one("resources", query, comment="resources.get")
             if found is None:
                 raise NotFoundError("resource", id)
-            return _whole(backend, found)
+            try:
+                return _whole(backend, found)
+            except NotFoundError:
+                if backend.find_one("resources", query, {"_id": 1}, comment="resources.get") is None:
+                    raise NotFoundError("resource", id) from None  # collected meanwhile
+                raise
 
     def collect(self, *, user: UserScope) -> Collected:
         """Mark what no conversation names and is older than an hour; remove what was marked an hour ago and
@@ -100,22 +106,24 @@ class Resources:
             _touch(backend, resource.id, user)
             return resource.reference(resource.id)
         prepared = resource.model_copy().prepare(user, backend.now())
-        stored, file = _document(backend, prepared, user)
-        try:
-            id = self._insert(backend, stored)
-        except DuplicateKeyError:
-            if file is not None:
-                _files.delete(backend, file)
-            held = backend.find_one(
-                "resources", {"user": user, "hash": stored["hash"]}, {"_id": 1}, comment="resources.add"
-            )
-            if held is None:
-                raise UnavailableError(
-                    "resources.add: the same content was just removed; repeat the call"
-                ) from None
-            id = decode_u64(held["_id"])
-            _touch(backend, id, user)
-        return prepared.reference(id)
+        for attempt in backend.attempts():
+            stored, file = _document(backend, prepared, user)
+            try:
+                return prepared.reference(self._insert(backend, stored))
+            except DuplicateKeyError:
+                if file is not None:
+                    _files.delete(backend, file)
+            id = _unmarked(backend, user, prepared.hash)
+            if id is not None:
+                return prepared.reference(id)
+            # The id is held, or a collection has just removed the content.
+            if backend.is_last(attempt):
+                break
+            _pace.pause(attempt)
+        raise UnavailableError(
+            "resources.add: at every try the id was held, or the same content was being removed; repeat the "
+            "call"
+        )
 
     def _insert(self, backend: Backend, stored: dict[str, Any]) -> int:
         id = (next_ids(backend, "resource", 1, self._ids, comment="resources.add"))[0]
@@ -167,6 +175,19 @@ def _touch(backend: Backend, id: int, user: str) -> None:
         raise NotFoundError("resource", id)
 
 
+def _unmarked(backend: Backend, user: str, hash: bytes | None) -> int | None:
+    """The id of the content that the user has, which stays from now on; None when there is none."""
+    if hash is None:
+        return None
+    same = {"user": user, "hash": hash}
+    held = backend.find_one("resources", same, {"_id": 1}, comment="resources.add")
+    if held is None:
+        return None
+    mine = {"_id": held["_id"], **same}
+    kept = backend.update_many("resources", mine, {"$unset": {"marked": ""}}, comment="resources.add")
+    return decode_u64(held["_id"]) if kept else None
+
+
 def _whole(backend: Backend, found: Mapping[str, Any]) -> Resource:
     facts = decode_body(found["resource"], {})
     blob = found.get("blob")
@@ -176,7 +197,8 @@ def _whole(backend: Backend, found: Mapping[str, Any]) -> Resource:
     return resource if blob is None else resource.model_copy(update={"blob": bytes(blob)})
 
 
-def _check_named(backend: Backend, id: int, conversation: int, user: str | None) -> None:
+def _owner_naming(backend: Backend, id: int, conversation: int, user: str | None) -> str:
+    """The user of that conversation, which must name the resource."""
     parameters.conversation_id(conversation, "conversation")
     names = encode_u64(id)
     query: dict[str, Any] = {
@@ -185,8 +207,11 @@ def _check_named(backend: Backend, id: int, conversation: int, user: str | None)
     }
     if user is not None:
         query["user"] = user
-    if backend.find_one("conversations", query, {"_id": 1}, comment="resources.get") is None:
+    found = backend.find_one("conversations", query, {"user": 1}, comment="resources.get")
+    if found is None:
         raise NotFoundError("resource", id)
+    owner: str = found["user"]
+    return owner
 
 
 def _collect(backend: Backend, user: str | None) -> Collected:
