@@ -13,7 +13,7 @@ from convostore.schemas.errors import InvalidRecordError, SessionFormatError
 if TYPE_CHECKING:
     from convostore.store import ConversationStore, ExportReport, ImportReport
 
-__all__ = ["FORMAT", "export_sessions", "import_sessions"]
+__all__ = ["FORMAT", "export_sessions", "holds_logs", "import_sessions"]
 
 FORMAT = "rig-session"
 
@@ -29,7 +29,7 @@ def import_sessions(store: ConversationStore, name: str, user: str | None, *, dr
     from convostore.store.sessions import DirectorySessionStore
 
     if user is None:
-        raise InvalidRecordError("user", f"the {FORMAT} format names no user; say whose they are with --user")
+        raise InvalidRecordError("user", f"the {FORMAT} format names no user; say whose they are (--user)")
     done = [
         store.saved_sessions.load(DirectorySessionStore(folder), user=user, name=folder.name, dry_run=dry_run)
         for folder in _folders(Path(name))
@@ -45,8 +45,15 @@ def _folders(path: Path) -> list[Path]:
     absolute = path.resolve()
     found = [absolute] if is_session(absolute) else sorted(filter(is_session, _subfolders(absolute)))
     if not found:
-        raise SessionFormatError("holds no saved session: there is no folder logs in it", file=str(path))
+        raise SessionFormatError(
+            "holds no file of a known format and no saved session, which has a folder logs", file=str(path)
+        )
     return found
+
+
+def holds_logs(folder: Path) -> bool:
+    """Whether the folder, or one directly below it, has a folder ``logs``, as saved sessions do."""
+    return any((one / "logs").is_dir() for one in (folder, *_subfolders(folder)))
 
 
 def _subfolders(folder: Path) -> list[Path]:

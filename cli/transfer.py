@@ -38,7 +38,7 @@ def import_(
         list[str] | None,
         typer.Argument(
             metavar="[FILE]...",
-            help="Files, also gzip, zstd and zip; folders of dumps; mongodb:// of a live database; "
+            help="Files, also gzip, zstd and zip; folders of them; dumps; mongodb:// of a live database; "
             "- or none: standard input.",
         ),
     ] = None,
@@ -100,6 +100,7 @@ def import_(
 ) -> None:
     """Import conversations; a repeat imports nothing twice."""
     from convostore.cli import import_report
+    from convostore.cli.folders import files_to_import
     from convostore.cli.output import print_json
     from convostore.schemas.errors import ImportFormatError, InvalidRecordError, SchemaVersionError
     from convostore.store import ImportReport
@@ -127,6 +128,11 @@ def import_(
             warn_of_password(name, "the URI to import from", "--from-uri-file")
     if names.count("-") > 1:
         raise typer.BadParameter("standard input can be read once only")
+    given, names, left = names, [], []
+    for name in given:
+        inside, others = files_to_import(name, format)
+        names += inside or [name]
+        left += others if inside else []
     with (
         opened(context, uri, uri_file) as store,
         resumable("run the same import again: what is stored already is recognised"),
@@ -145,6 +151,10 @@ def import_(
                     if report is not None:
                         import_report.write(report, import_report.as_json(shown, done, dry_run))
                     raise
+    if left:
+        done[-1].note(
+            f"{len(left):,} other files of the folders were not taken, such as {', '.join(left[:3])}"
+        )
     told = import_report.as_json(shown, done, dry_run)
     if report is not None:
         import_report.write(report, told)

@@ -181,7 +181,10 @@ class _Reading:
     def _delta(self, position: Position, item: AndaDelta) -> ImportedDelta | Refused:
         messages_offset, artifacts_offset = self.options.messages_offset, self.options.artifacts_offset
         if messages_offset is None or artifacts_offset is None:
-            reason = "what was added to a record, not a record; it needs the offsets it was asked for at"
+            reason = (
+                "what was added to a record, not a record; it needs the offsets it was asked for at, "
+                "messages_offset and artifacts_offset (--messages-offset, --artifacts-offset)"
+            )
             return Refused(position, reason, str(item.delta.id))
         return ImportedDelta(position, item.delta, item.given, messages_offset, artifacts_offset)
 

@@ -70,7 +70,7 @@ class Sources:
         if options.user is not None:
             check_user(options.user)
         elif not names_user:
-            reason = f"the {format} format names no user; say whose the conversations are"
+            reason = f"the {format} format names no user; say whose the conversations are (--user)"
             raise InvalidRecordError("user", reason)
         self.format = format
         self._options = options
@@ -90,7 +90,7 @@ class Sources:
                 return check_user(name)
             except ConvostoreError:
                 continue
-        raise InvalidRecordError("user", "it names no user; say whose the conversations are")
+        raise InvalidRecordError("user", "it names no user; say whose the conversations are (--user)")
 
     def source(self, id: str | None, content: str) -> Source:
         """The identity: the source's own id, else its SHA-256, with ``#2`` for the second of the same."""

@@ -85,7 +85,9 @@ def read(values: Iterable[Found | Refused], options: ReadOptions) -> Iterator[Im
 
     """
     if options.user is None:
-        raise InvalidRecordError("user", f"the {NAME} format names no user; say whose the conversations are")
+        raise InvalidRecordError(
+            "user", f"the {NAME} format names no user; say whose the conversations are (--user)"
+        )
     owned = _Owned(check_user(options.user), options.file)
     seen: dict[int, int] = {}
     waiting = iter(values)

@@ -97,7 +97,8 @@ def _is_chat_turn(value: JSON) -> bool:
 def _listed(value: JSON) -> tuple[str, list[JSON]] | None:
     """The turns of a conversation, and the name that they have there.
 
-    Turns with ``role`` and ``content`` make it one only under ``conversations``, the name of this format.
+    Turns with ``role`` and ``content`` make it one only under ``conversations``, the name of this format, and
+    no turns only beside an id, as exports have a conversation without messages.
     """
     for name in _LISTS if isinstance(value, dict) else ():
         turns = value.get(name)
@@ -105,6 +106,8 @@ def _listed(value: JSON) -> tuple[str, list[JSON]] | None:
             continue
         first = turns[:3]
         if any(map(_is_turn, first)) or (name == "conversations" and any(map(_is_chat_turn, first))):
+            return name, turns
+        if name == "conversations" and not turns and first_id(value) is not None:
             return name, turns
     return None
 

@@ -152,7 +152,9 @@ def _known(format: str, stream: ByteInput, options: ReadOptions) -> Format:
     """
     found = _format(format) if format != "auto" else detect(stream)
     if options.user is None and not found.names_user:
-        raise InvalidRecordError("user", f"the {found.name} format names no user; say whose they are")
+        raise InvalidRecordError(
+            "user", f"the {found.name} format names no user; say whose they are (--user)"
+        )
     return found
 
 

@@ -54,6 +54,47 @@ def test_import_reports_what_failed_by_line_and_ends_with_1(convostore: Command)
     assert (as_json.json["unchanged"], as_json.json["failed"]) == (2, 2)
 
 
+def test_folder_of_files_is_read_file_by_file_and_what_is_no_conversation_is_named(
+    convostore: Command,
+) -> None:
+    folder = convostore.folder / "in"
+    (folder / "below").mkdir(parents=True)
+    (folder / ".hidden").mkdir()
+    (folder / "a.jsonl").write_text(chat("a", HI))
+    (folder / "below" / "b.json.gz").write_bytes(gzip.compress(chat("b", HI, HELLO).encode()))
+    (folder / "READ.me").write_text("not a conversation")
+    (folder / ".hidden" / "c.jsonl").write_text(chat("c", HI))
+    found = convostore.fine("import", "in", "--user", "alice")
+    assert found.lines[0] == "read 2 conversations with 3 messages; 2 imported"
+    assert "1 other files of the folders were not taken, such as in/READ.me" in found.lines[1]
+    assert "2 unchanged" in convostore.fine("import", "in", "--user", "alice").lines[0]
+    as_named = convostore("import", "in", "--user", "alice", "--format", "openai", "--json")
+    assert as_named.code == 1 and as_named.json["unchanged"] == 2
+    assert {file["file"] for file in as_named.json["files"]} == {
+        "in/READ.me",
+        "in/a.jsonl",
+        "in/below/b.json.gz",
+    }
+
+
+def test_exported_files_come_back_from_their_folder(convostore: Command) -> None:
+    convostore.fine("import", "--user", "alice", stdin=chat("a", HI) + chat("b", HI, HELLO))
+    convostore.fine("export", "--format", "markdown", "--out", "pages")
+    found = convostore.fine("import", "pages", "--user", "bob", "--json").json
+    assert (found["imported"], found["messages"]) == (2, 3)
+
+
+def test_export_to_where_it_cannot_be_names_the_folder(convostore: Command) -> None:
+    missing = convostore("export", "--out", "none/all.jsonl")
+    assert (missing.code, missing.err.count("\n")) == (1, 1)
+    assert missing.err.endswith(": there is no such folder to write into: none\n")
+    (convostore.folder / "pages").mkdir()
+    taken = convostore("export", "--out", "pages")
+    assert (taken.code, taken.err.count("\n")) == (1, 1)
+    assert taken.err.endswith(": is a folder; name a file in it: pages\n")
+    assert not any((convostore.folder / "pages").iterdir())
+
+
 def test_several_files_of_several_formats_and_compressions_come_in_at_once(convostore: Command) -> None:
     folder = convostore.folder
     (folder / "a.txt").write_bytes(gzip.compress(chat("a", HI).encode()))

@@ -125,6 +125,14 @@ def test_list_of_conversations_may_have_an_object_around_it() -> None:
     assert first.position == "1.data[0]" and "'version'" in first.notes[0] and not second.notes
 
 
+def test_export_that_begins_with_a_conversation_without_messages_is_known() -> None:
+    rows = [{"id": "x0", "title": "empty", "conversations": []}, TALK]
+    assert detected(json.dumps(rows)) == "sharegpt"
+    first, second = imported(read_value(rows, "sharegpt"))
+    assert (first.source.id, second.source.id) == ("x0", "x1")
+    assert not first.conversation.messages and second.conversation.messages
+
+
 def test_same_content_twice_is_two_conversations() -> None:
     turns = {"conversations": TALK["conversations"]}
     first, second = imported(read_value([turns, turns], "sharegpt"))
