@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from bson.int64 import Int64
 
-from convostore.store.codec import encode_u64
+from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.crediting import Counts, written_counts
 
 __all__ = ["ACTIVE", "MOST", "is_active", "sheets_of"]
@@ -38,17 +38,21 @@ class _Sum:
 
     def __init__(self) -> None:
         self.counts = Counts()
-        self.conversations: dict[Any, None] = {}
+        self.conversations: dict[int, None] = {}
         self.users: dict[str, None] = {}
 
     def add(self, row: Mapping[str, Any]) -> None:
         self.counts.add(row)
         if is_active(row):
-            self.conversations[row["_id"]["c"]] = None
+            self.conversations[decode_u64(row["_id"]["c"])] = None
             self.users[row["user"]] = None
 
     def document(self) -> dict[str, Any]:
-        return {**written_counts(self.counts), "cs": list(self.conversations), "us": list(self.users)}
+        return {
+            **written_counts(self.counts),
+            "cs": list(map(encode_u64, self.conversations)),
+            "us": list(self.users),
+        }
 
 
 def is_active(row: Mapping[str, Any]) -> bool:
@@ -61,7 +65,7 @@ def sheets_of(hour: int, rows: Sequence[Mapping[str, Any]], most: int = MOST) ->
     ordered = sorted(rows, key=_conversation)
     parts = list(_parts(ordered, most)) or [[]]
     users = {row["user"] for row in ordered if is_active(row)}
-    active = {row["_id"]["c"] for row in ordered if is_active(row)}
+    active = {decode_u64(row["_id"]["c"]) for row in ordered if is_active(row)}
     sheets = []
     for place, part in enumerate(parts):
         total = _Sum()
@@ -85,9 +89,9 @@ def sheets_of(hour: int, rows: Sequence[Mapping[str, Any]], most: int = MOST) ->
     return sheets
 
 
-def _conversation(row: Mapping[str, Any]) -> Any:
-    # An id above 2^63 comes as another type; kept rows of an earlier life stand with the id's own.
-    return int(str(row["_id"]["c"]))
+def _conversation(row: Mapping[str, Any]) -> int:
+    # Kept rows of an earlier life stand with the id's own.
+    return decode_u64(row["_id"]["c"])
 
 
 def _parts(rows: Sequence[Mapping[str, Any]], most: int) -> Iterator[list[Mapping[str, Any]]]:

@@ -46,7 +46,7 @@ class Tally:
     """What was found for one period."""
 
     sums: dict[str, int] = field(default_factory=dict)
-    conversations: set[Any] = field(default_factory=set)
+    conversations: set[int] = field(default_factory=set)
     users: set[str] = field(default_factory=set)
     costs: Costs = field(default_factory=Costs)
 
@@ -59,7 +59,7 @@ class Tally:
 
     def meet(self, conversations: Iterable[Any], users: Iterable[str]) -> None:
         """Note conversations and users that were active."""
-        self.conversations.update(conversations)
+        self.conversations.update(map(decode_u64, conversations))
         self.users.update(users)
 
     def counts(self) -> Counts:

@@ -19,6 +19,7 @@ from convostore.store.asynchronous import _sheeting
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._rows import HEAD, rows_for
 from convostore.store.asynchronous._sheeting import Runner
+from convostore.store.codec import decode_u64
 from convostore.store.heads import Head
 
 __all__ = ["advance", "rebuild"]
@@ -106,16 +107,16 @@ async def _write_rows(backend: AsyncBackend, held: Runner, heads: Sequence[Head]
     """Bring the rows of these conversations up to date: only those that differ are written."""
     ids = [head["_id"] for head in heads]
     with backend.call(_CALL):
-        existing: dict[Any, dict[Any, dict[str, Any]]] = {id: {} for id in ids}
+        existing: dict[int, dict[Any, dict[str, Any]]] = {decode_u64(id): {} for id in ids}
         for row in await backend.find("ledger", {"_id.c": {"$in": ids}}, comment=_CALL):
-            existing[row["_id"]["c"]][_key(row)] = row
+            existing[decode_u64(row["_id"]["c"])][_key(row)] = row
     fresh: list[dict[str, Any]] = []
     changed: list[tuple[Head, dict[str, Any]]] = []
     obsolete: list[tuple[Head, dict[str, Any]]] = []
     for head in heads:
         with backend.call(_CALL):
             rows = await rows_for(backend, head, comment=_CALL)
-        old = existing[head["_id"]]
+        old = existing[decode_u64(head["_id"])]
         for document in ledger.row_documents(head, rows):
             was = old.pop(_key(document), None)
             if was is None:

@@ -16,6 +16,7 @@ from bson.int64 import Int64
 from pymongo import ReplaceOne, UpdateOne
 
 from convostore.store import ledger
+from convostore.store.codec import decode_u64
 from convostore.store.heads import Head
 from convostore.store.synchronous import _sheeting
 from convostore.store.synchronous._backend import Backend
@@ -107,16 +108,16 @@ def _write_rows(backend: Backend, held: Runner, heads: Sequence[Head]) -> None:
     """Bring the rows of these conversations up to date: only those that differ are written."""
     ids = [head["_id"] for head in heads]
     with backend.call(_CALL):
-        existing: dict[Any, dict[Any, dict[str, Any]]] = {id: {} for id in ids}
+        existing: dict[int, dict[Any, dict[str, Any]]] = {decode_u64(id): {} for id in ids}
         for row in backend.find("ledger", {"_id.c": {"$in": ids}}, comment=_CALL):
-            existing[row["_id"]["c"]][_key(row)] = row
+            existing[decode_u64(row["_id"]["c"])][_key(row)] = row
     fresh: list[dict[str, Any]] = []
     changed: list[tuple[Head, dict[str, Any]]] = []
     obsolete: list[tuple[Head, dict[str, Any]]] = []
     for head in heads:
         with backend.call(_CALL):
             rows = rows_for(backend, head, comment=_CALL)
-        old = existing[head["_id"]]
+        old = existing[decode_u64(head["_id"])]
         for document in ledger.row_documents(head, rows):
             was = old.pop(_key(document), None)
             if was is None:

@@ -64,10 +64,10 @@ def failures(backend: Backend, asked: Asked, *, comment: str) -> list[FailuresRo
     if not found:
         return []
     reasons = [Counter[str | None]() for _ in found]
-    conversations: list[set[Any]] = [set() for _ in found]
+    conversations: list[set[int]] = [set() for _ in found]
     for place, row in _placed(found, _rows(backend, asked, found, ["failures"], comment=comment)):
         reasons[place].update(row["failures"])
-        conversations[place].add(row["_id"]["c"])
+        conversations[place].add(decode_u64(row["_id"]["c"]))
     return [
         FailuresRow(
             period.start,

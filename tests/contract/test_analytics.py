@@ -179,3 +179,21 @@ def test_one_user_sees_only_his_own(world: World) -> None:
     assert world.store.analytics.usage(user="carol", by="month") == []
     with pytest.raises(InvalidRecordError):
         world.store.analytics.usage(user=None)  # type: ignore[arg-type]
+
+
+def test_ids_of_the_whole_range_are_counted(world: World) -> None:
+    for id in (5, 2**63, 2**64 - 1):
+        made = world.store.create(
+            Conversation(_id=id, user="alice", messages=[{"role": "user", "content": "hi"}])
+        )
+        world.store.append(made.id, {"role": "assistant", "content": "a"}, usage={"input_tokens": 2})
+    world.store.set_status(2**63, "failed", reason="no answer")
+    analytics = world.store.analytics
+    (used,) = analytics.usage(user=ALL_USERS)
+    assert (used.conversations, used.messages, used.input_tokens) == (3, 6, 6)
+    (failed,) = analytics.failures(user=ALL_USERS)
+    assert (failed.failures, failed.conversations) == (1, 1)
+    world.store.delete(2**64 - 1, figures="drop")
+    analytics.rebuild()
+    assert analytics.usage(user=ALL_USERS)[0].conversations == 2
+    assert not world.store.check().findings

@@ -278,8 +278,8 @@ async def test_every_command_is_safe_whatever_the_uri_says(replica_set: Server, 
     assert stale == []
     uncommented = [(call, one.name) for call, one in sent if not one.command.get("comment")]
     assert uncommented == []
-    # Segments are stored as a seal does, an expiry deletes, a continuation creates.
-    shared = ("seal", "delete", "create")
+    # Segments are stored as a seal does, an expiry deletes, a continuation creates, a delete settles figures.
+    shared = ("seal", "delete", "create", "rollup")
     odd = {
         (call, one.command["comment"])
         for call, one in sent
