@@ -21,7 +21,8 @@ Write = Callable[[bytes], Any]
 def writing(path: Path | None) -> Iterator[Write]:
     """Write beside ``path``, compressed as the name says, and move it there at the end; None is stdout.
 
-    When the block fails the file that ``path`` named before stays as it was.
+    When the block fails the file that ``path`` named before stays as it was. A link stays and leads to the
+    new file. What is there and no file (a pipe, ``/dev/null``) is written to as it is.
     """
     if path is None:
         yield sys.stdout.buffer.write
@@ -29,9 +30,15 @@ def writing(path: Path | None) -> Iterator[Write]:
         return
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder; name a file in it", str(path))
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write into", str(path.parent))
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    if path.exists() and not path.is_file():
+        with open(path, "wb") as raw, _compressing(raw, path) as stream:
+            yield stream.write
+        return
+    place = path.resolve()
+    if not place.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write into", str(place.parent))
+    # Of a long name a part only, since the name beside must not be longer than a file system takes.
+    handle, beside = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name:.40}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as raw:
             with _compressing(raw, path) as stream:
@@ -39,7 +46,7 @@ def writing(path: Path | None) -> Iterator[Write]:
             raw.flush()
             os.fsync(raw.fileno())
         os.chmod(beside, 0o666 & ~_umask())
-        os.replace(beside, path)
+        os.replace(beside, place)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(beside)

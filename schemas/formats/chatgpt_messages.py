@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 
 from convostore.schemas.formats.attachments import make_resource
 from convostore.schemas.formats.moments import Moments
@@ -22,6 +23,7 @@ from convostore.schemas.resources import Resource
 
 __all__ = ["chatgpt_piece"]
 
+_POINTER = re.compile(r"(?:file-service|sediment)://\S+")
 _THOUGHTS = frozenset({"thoughts", "reasoning_recap"})
 
 
@@ -30,7 +32,8 @@ def chatgpt_piece(given: Mapping[str, JSON], beside: Mapping[str, JSON], moments
 
     An assistant's message to a recipient is a call of the tool of that name, any message of the role ``tool``
     a result; ChatGPT gives them no ids. Thoughts and recaps of them are reasoning. Pointers to files become
-    resources, as do the attachments in ``metadata``.
+    resources, as do the attachments in ``metadata`` and what is pointed to from deeper within: the sounds and
+    frames of voice, screenshots, pictures that code drew.
     """
     author = given.get("author")
     author = author if isinstance(author, dict) else {}
@@ -50,6 +53,7 @@ def chatgpt_piece(given: Mapping[str, JSON], beside: Mapping[str, JSON], moments
         parts, left = _call(content, recipient)
     else:
         parts, left = _parts(content, resources)
+    resources += _deeper(given)
     if left:
         rest["content"] = left
     if beside:
@@ -150,6 +154,19 @@ def _pointers(content: JSON) -> list[tuple[dict[str, JSON], Resource]]:
             file = make_resource(name=name, uri=pointer, size=part.get("size_bytes"), metadata=part)
             found.append((rest_of(part, "asset_pointer"), file))
     return found
+
+
+def _deeper(given: Mapping[str, JSON]) -> Iterator[Resource]:
+    """The files that any member at any depth points to."""
+    waiting: list[tuple[JSON, Mapping[str, JSON]]] = [(given, given)]
+    while waiting:
+        value, around = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [(item, value) for item in reversed(value.values())]
+        elif isinstance(value, list):
+            waiting += [(item, {}) for item in reversed(value)]
+        elif isinstance(value, str) and _POINTER.fullmatch(value):
+            yield make_resource(name=value.rpartition("/")[2], uri=value, size=around.get("size_bytes"))
 
 
 def _attachments(metadata: JSON) -> list[Resource]:

@@ -30,21 +30,24 @@ def _part(part: JSON, resources: list[Resource]) -> JSON:
         return part
     kind = part.get("type")
     if isinstance(kind, str) and kind in _TEXTS:
-        said = text_in(part.get("text"))
-        if said is not None:
-            return text(
-                said, {name: item for name, item in rest_of(part, "type", "text").items() if item != []}
-            )
+        found = text_in(part.get("text"))
+        rest = {name: item for name, item in rest_of(part, "type", "text").items() if item != []}
+        if found is not None and found[1].keys().isdisjoint(rest):
+            return text(found[0], rest | found[1])
     if kind in ("image_url", "input_image"):
         return image_part(part, resources) or part
     return part
 
 
-def text_in(value: JSON) -> str | None:
-    """A text, as it is or in an object as its ``value``; None when it is neither."""
-    if isinstance(value, dict) and set(value) <= {"value", "annotations"}:
-        value = value.get("value")
-    return value if isinstance(value, str) else None
+def text_in(value: JSON) -> tuple[str, dict[str, JSON]] | None:
+    """A text, as it is or as ``value`` of an object, and annotations there; None when it is neither."""
+    if isinstance(value, str):
+        return value, {}
+    if not isinstance(value, dict) or not set(value) <= {"value", "annotations"}:
+        return None
+    said = value.get("value")
+    beside = {name: item for name, item in rest_of(value, "value").items() if item != []}
+    return (said, beside) if isinstance(said, str) else None
 
 
 def image_part(part: Mapping[str, JSON], resources: list[Resource]) -> JSON:

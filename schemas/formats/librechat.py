@@ -263,9 +263,9 @@ def _role(given: Mapping[str, JSON]) -> JSON:
 def _parts(part: JSON, resources: list[Resource]) -> list[JSON]:
     kind = part.get("type") if isinstance(part, dict) else None
     if kind == "think":
-        thought = text_in(part.get("think"))
-        if thought is not None:
-            return [reasoning(thought, rest_of(part, "type", "think"))]
+        thought, rest = text_in(part.get("think")), rest_of(part, "type", "think")
+        if thought is not None and thought[1].keys().isdisjoint(rest):
+            return [reasoning(thought[0], rest | thought[1])]
     if kind == "tool_call" and isinstance(part.get("tool_call"), dict):
         return _call(part["tool_call"], rest_of(part, "type", "tool_call")) or [part]
     if kind == "image_file" and isinstance(part.get("image_file"), dict):

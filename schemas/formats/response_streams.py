@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from convostore.schemas.formats.items import Found, Refused
+from convostore.schemas.formats.response_items import StreamedItems
 from convostore.schemas.json_values import JSON
 
 __all__ = ["is_event", "streamed_response", "unstreamed"]
@@ -38,7 +39,7 @@ def streamed_response(body: str) -> dict[str, JSON] | None:
 def unstreamed(values: Iterable[Found | Refused]) -> Iterator[Found | Refused]:
     """The values, events of streams as the Response that they end with.
 
-    One that was cut off is the Response with the items that were done, with a note.
+    One that was cut off is the Response with its items as far as they came, with a note.
     """
     stream, begun = _Stream(), None
     for found in values:
@@ -57,7 +58,7 @@ def unstreamed(values: Iterable[Found | Refused]) -> Iterator[Found | Refused]:
 
 
 def _cut(begun: Found, stream: _Stream) -> Found:
-    notes = (*begun.notes, "the stream of events was cut off; the items are those that were done")
+    notes = (*begun.notes, "the stream of events was cut off; its items are as far as they came")
     return Found(begun.position, stream.response(), notes)
 
 
@@ -66,7 +67,7 @@ class _Stream:
     """A Response on its way."""
 
     head: dict[str, Any] = field(default_factory=dict)
-    done: list[JSON] = field(default_factory=list)
+    items: StreamedItems = field(default_factory=StreamedItems)
 
     def is_over_with(self, event: Mapping[str, Any]) -> bool:
         """Whether an event begins another Response."""
@@ -77,11 +78,11 @@ class _Stream:
         held = event.get("response")
         if isinstance(held, dict):
             self.head = held
-        elif event["type"] == "response.output_item.done" and "item" in event:
-            self.done.append(event["item"])
+        else:
+            self.items.take(event)
         return event["type"] in _ENDS
 
     def response(self) -> dict[str, JSON]:
         """The Response as far as it came."""
         output = self.head.get("output")
-        return {"object": "response", **self.head, "output": output if output else self.done}
+        return {"object": "response", **self.head, "output": output if output else self.items.items()}

@@ -199,6 +199,28 @@ def test_export_that_fails_leaves_the_file_as_it_was(convostore: Command, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["f"]
 
 
+def test_export_keeps_links_and_pipes_that_it_is_to_write_to(convostore: Command) -> None:
+    folder = convostore.folder
+    (folder / "f.jsonl").write_text(chat("a", HI))
+    convostore.fine("import", "f.jsonl", "--user", "alice")
+    (folder / "old").write_text("old")
+    (folder / "link").symlink_to("old")
+    os.mkfifo(folder / "pipe")
+
+    convostore.fine("export", "--out", "link", "--format", "openai")
+    writer = convostore.start("export", "--out", "pipe", "--format", "openai")
+    try:
+        piped = (folder / "pipe").read_text()
+    finally:
+        writer.communicate()
+    long = "n" * 240 + ".jsonl"
+    convostore.fine("export", "--out", long, "--format", "openai")
+
+    assert writer.returncode == 0 and (folder / "pipe").is_fifo() and (folder / "link").is_symlink()
+    assert json.loads(piped)["messages"] == [HI]
+    assert piped == (folder / "old").read_text() == (folder / long).read_text()
+
+
 def test_truncated_canonical_file_is_refused_with_what_was_imported(
     convostore: Command, store: ConversationStore
 ) -> None:

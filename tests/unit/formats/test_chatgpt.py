@@ -131,6 +131,28 @@ def test_pointer_and_attachment_of_the_same_file_are_one_resource() -> None:
     assert resource.metadata["id"] == "file-9"
 
 
+def test_files_that_are_pointed_to_from_deep_within_are_resources() -> None:
+    heard = {"content_type": "real_time_user_audio_video_asset_pointer",
+             "frames_asset_pointers": ["sediment://file_1", "sediment://file_2"],
+             "video_container_asset_pointer": None,
+             "audio_asset_pointer": {"asset_pointer": "sediment://file_3", "size_bytes": 7}}  # fmt: skip
+    drawn = {"aggregate_result": {"messages": [{"image_url": "file-service://file-4"}]}}
+    screen = {"content_type": "computer_output", "screenshot": {"asset_pointer": "sediment://file_5"}}
+    mapping = {
+        "a": node(
+            "a", None, content={"content_type": "multimodal_text", "parts": ["of sediment://x", heard]}
+        ),
+        "b": node("b", "a", "tool", "<image>", metadata=drawn),
+        "c": node("c", "b", "assistant", screen),
+    }
+    found = only(read_value({**CONVERSATION, "mapping": mapping, "current_node": "c"}, "chatgpt"))
+    assert [(one.uri, one.size) for one in found.conversation.resources] == [
+        ("sediment://file_1", None), ("sediment://file_2", None), ("sediment://file_3", 7),
+        ("file-service://file-4", None), ("sediment://file_5", None),
+    ]  # fmt: skip
+    assert found.conversation.messages[0]["content"][1] == heard
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -100,6 +100,21 @@ def test_content_becomes_parts_and_calls_carry_their_results() -> None:
     ]
 
 
+def test_annotations_of_a_text_stay_wherever_they_stand() -> None:
+    cited, more = [{"type": "file_citation"}], [{"type": "url_citation"}]
+    given = [
+        {"type": "text", "text": {"value": "so", "annotations": cited}},
+        {"type": "text", "text": {"value": "so", "annotations": cited}, "annotations": more},
+        {"type": "think", "think": {"value": "hm", "annotations": cited}},
+    ]
+    talk = {**CONVERSATION, "messages": [{"messageId": "a", "isCreatedByUser": False, "content": given}]}
+    assert only(read_value(talk, "librechat")).conversation.messages[0]["content"] == [
+        {"type": "Text", "text": "so", "source": {"annotations": cited}},
+        given[1],
+        {"type": "Reasoning", "text": "hm", "source": {"annotations": cited}},
+    ]
+
+
 def test_files_become_resources() -> None:
     pdf, picture = only(read_value(CONVERSATION, "librechat")).conversation.resources
     assert (pdf.name, pdf.mime_type, pdf.size, pdf.metadata) == ("b.pdf", "application/pdf", 7, FILE)

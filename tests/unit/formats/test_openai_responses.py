@@ -162,6 +162,36 @@ def test_streams_of_events_are_the_responses_they_end_with() -> None:
     assert cut.conversation.messages == ITEMS[2:3] and "cut off" in cut.notes[0]
 
 
+def told(place: int, kind: str, **members: Any) -> dict[str, Any]:
+    return {"type": f"response.{kind}", "output_index": place, "item_id": f"i{place}", **members}
+
+
+def test_items_that_a_stream_never_ended_are_as_far_as_it_came() -> None:
+    said = {"type": "message", "id": "i0", "role": "assistant", "content": [], "status": "in_progress"}
+    call = {"type": "function_call", "id": "i2", "call_id": "k", "name": "add", "arguments": ""}
+    stream = [
+        {"type": "response.created", "response": response("resp_a", [])},
+        told(0, "output_item.added", item=said),
+        told(0, "output_text.delta", content_index=0, delta="Hel"),
+        told(0, "output_text.delta", content_index=0, delta="lo"),
+        told(0, "output_text.delta", content_index=1, delta="more"),
+        told(1, "output_item.added", item={"type": "reasoning", "id": "i1", "summary": []}),
+        told(1, "reasoning_summary_text.delta", summary_index=0, delta="hm"),
+        told(1, "reasoning_summary_text.done", summary_index=0, text="hmm"),
+        told(2, "output_item.added", item=call),
+        told(2, "function_call_arguments.delta", delta='{"a":'),
+        told(3, "output_item.added", item={**said, "id": "i3"}),
+    ]
+    texts = [{"type": "output_text", "text": text} for text in ("Hello", "more")]
+    for ending in ([], [{"type": "response.failed", "response": response("resp_a", [])}]):
+        found = only(read("".join(json.dumps(event) + "\n" for event in [*stream, *ending]), NAME))
+        assert found.conversation.messages == [
+            {**said, "content": texts},
+            {"type": "reasoning", "id": "i1", "summary": [{"type": "summary_text", "text": "hmm"}]},
+            {**call, "arguments": '{"a":'},
+        ]
+
+
 def exchange(given: Any, whole: dict[str, Any], **members: Any) -> dict[str, Any]:
     request = {"url": "https://e.com", "headers": {"authorization": "secret"},
                "body": {"model": "m", "input": given, **members}}  # fmt: skip
