@@ -240,7 +240,7 @@ def _leading(entries: Iterator[Entry]) -> tuple[list[Entry], Iterator[Entry]]:
     system: list[Entry] = []
     for entry in entries:
         role = entry.message.get("role") if isinstance(entry.message, dict) else None
-        if role not in _SYSTEM or parts_in(entry) is None:
+        if not isinstance(role, str) or role not in _SYSTEM or parts_in(entry) is None:
             return system, chain([entry], entries)
         system.append(entry)
     return system, iter(())

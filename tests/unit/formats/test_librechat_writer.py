@@ -114,6 +114,14 @@ def test_results_without_their_call_before_them_are_messages_of_their_own() -> N
     assert set(notes) == {"roles other than user and assistant are replies by a sender of that name"}
 
 
+@pytest.mark.parametrize("role", [[], {}, ["system"], None, 5])
+def test_roles_that_are_no_texts_go_out(role: Any) -> None:
+    given = {"role": role, "content": "hi"}
+    text = written("librechat", outgoing([given]))
+    (message,) = json.loads(text)["messages"]
+    assert message["isCreatedByUser"] is False and '"hi"' in text
+
+
 def test_forks_are_branches_of_the_tree_of_their_conversation() -> None:
     said_there = [{"role": "user", "content": text} for text in "abcd"]
     first = outgoing(said_there)
