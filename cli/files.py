@@ -36,7 +36,7 @@ def writing(path: Path | None) -> Iterator[Write]:
         return
     place = path.resolve()
     if not place.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write into", str(place.parent))
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write into", str(path.parent))
     # Of a long name a part only, since the name beside must not be longer than a file system takes.
     handle, beside = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name:.40}.", suffix=".part")
     try:
