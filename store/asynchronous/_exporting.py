@@ -9,7 +9,7 @@ from typing import IO, Any
 from bson.objectid import ObjectId
 
 from convostore.schemas.conversations import Conversation
-from convostore.schemas.errors import InvalidRecordError, NotFoundError, UnavailableError
+from convostore.schemas.errors import NotFoundError, UnavailableError
 from convostore.schemas.formats import anda, canonical
 from convostore.schemas.formats.outgoing import Fork, Outgoing
 from convostore.schemas.json_values import JSON, dump_exact, load_exact
@@ -22,6 +22,7 @@ from convostore.store.asynchronous._exporting_files import (
     resource_lines,
     wanted_resources,
 )
+from convostore.store.asynchronous._history import Moved, wait_until_settled
 from convostore.store.asynchronous._lifting import present
 from convostore.store.asynchronous._listing import scan_heads, scan_ids
 from convostore.store.asynchronous._reading import blobs_of, not_found
@@ -208,7 +209,12 @@ class Exporter:
                 row = await self._again(row)
             head, record, count = await self._whole(row, spool, _entry_text)
             with self._backend.call(_CALL):
-                changes = await self._changes(head)
+                try:
+                    changes = await self._changes(head)
+                except Moved as moved:
+                    owner = {"_id": row["_id"], "user": row["user"]}
+                    await wait_until_settled(self._backend, owner, moved, attempt, comment=_CALL)
+                    continue
                 asides = await aside_rows(self._backend, {"_id": row["_id"]}, head, comment=_CALL)
             if changes is not None and asides is not None:
                 head.pop("asides_body", None)
@@ -332,11 +338,11 @@ class Exporter:
         try:
             removed = removed_of(dict(record), bodies)
         except KeyError as error:
-            raise _broken(head, f"removed entries {error.args[0]} are missing") from None
+            raise _missing(head, f"removed entries {error.args[0]} are missing") from None
         references = blob_references(removed)
         blobs = await read_blobs(self._backend, head["user"], head["_id"], references, comment=_CALL)
         if blobs is None:
-            raise _broken(head, "a removed message is missing")
+            raise _missing(head, "a removed message is missing")
         return dump_exact(change_to_json(dict(record), removed, blobs))
 
 
@@ -357,6 +363,6 @@ def _moving(row: Mapping[str, Any]) -> UnavailableError:
     return UnavailableError(f"conversation {id} was being rewritten at every try to read it; export again")
 
 
-def _broken(head: Head, what: str) -> InvalidRecordError:
+def _missing(head: Head, what: str) -> Moved:
     id = decode_u64(head["_id"])
-    return InvalidRecordError(f"conversation {id}", f"{what}; run check, which tells what is broken")
+    return Moved(f"conversation {id}: {what}; run check, which tells what is broken", int(head["lineage"]))

@@ -8,12 +8,19 @@ from typing import Any
 from bson.objectid import ObjectId
 
 from convostore.schemas.conversations import Conversation, ConversationStatus
-from convostore.schemas.errors import NotFoundError, UnavailableError
+from convostore.schemas.errors import NotFoundError
 from convostore.schemas.usage import Usage
 from convostore.store import baselines, forking
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import read_blobs, store_raw
-from convostore.store.asynchronous._history import blobs_for, present, records_after, removed_by
+from convostore.store.asynchronous._history import (
+    Moved,
+    blobs_for,
+    present,
+    records_after,
+    removed_by,
+    settled,
+)
 from convostore.store.asynchronous._numbering import next_ids
 from convostore.store.asynchronous._planting import plant
 from convostore.store.asynchronous._reading import read_record
@@ -47,6 +54,17 @@ async def fork(
         NotFoundError: there is no such conversation or entry.
 
     """
+    return await settled(backend, owner, lambda: _fork(backend, owner, at, ids, exact=exact), comment=_CALL)
+
+
+async def _fork(
+    backend: AsyncBackend,
+    owner: Mapping[str, Any],
+    at: int | None,
+    ids: Callable[[], int] | None,
+    *,
+    exact: bool,
+) -> Conversation:
     head, moment = await present(backend, owner, comment=_CALL)
     owner = {"_id": owner["_id"], "user": head["user"]}
     found = await prefix_at(backend, owner, head, moment, at, exact=exact, comment=_CALL)
@@ -54,7 +72,7 @@ async def fork(
     fork_owner = {"_id": encode_u64(id), "user": head["user"]}
     facts: Head = {"user": head["user"], "lineage": backend.lineage(), "structure": 0}
     attached = {name: list(head[name]) for name in ("resources", "artifacts")}
-    await copy_blobs(backend, owner, fork_owner, facts, found, attached, comment=_CALL)
+    await copy_blobs(backend, owner, fork_owner, facts, found, attached, int(head["lineage"]), comment=_CALL)
     now = backend.now()
     fields = record_fields(_record(head, now), id=id, now=now, attachments=attached)
     origin = {
@@ -110,10 +128,16 @@ async def copy_blobs(
     facts: Head,
     found: Prefix,
     attached: dict[str, list[dict[str, Any]]],
+    lineage: int,
     *,
     comment: str,
 ) -> None:
-    """Copy what lies apart, one message at a time, and let the fork's entries refer to the copies."""
+    """Copy what lies apart, one message at a time, and let the fork's entries refer to the copies.
+
+    Raises:
+        Moved: some of it, of that lineage, is not there.
+
+    """
     names: dict[ObjectId, ObjectId] = {}
     holders: list[list[StoredEntry]] = [found.moment.entries, *found.removed.values(), *attached.values()]
     for reference in (one for holder in holders for one in blob_references(holder)):
@@ -121,7 +145,7 @@ async def copy_blobs(
             continue
         held = await read_blobs(backend, owner["user"], owner["_id"], [reference], comment=comment)
         if held is None:
-            raise UnavailableError(f"{comment}: a message was being replaced; repeat the call")
+            raise Moved(f"{comment}: a message is missing; run check", lineage)
         data, name = held[reference["b"]], ObjectId()
         names[reference["b"]] = name
         step = Limits.BLOB_PIECE

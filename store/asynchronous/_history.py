@@ -2,25 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
-from convostore.schemas.errors import NotFoundError, QueryError, UnavailableError
+from convostore.schemas.errors import QueryError, UnavailableError
 from convostore.store import timeline
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._asides import read_asides
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import read_blobs
-from convostore.store.asynchronous._reading import complete, read_head
+from convostore.store.asynchronous._reading import complete, not_found, read_head
 from convostore.store.codec import decode_u64
 from convostore.store.heads import Head
 from convostore.store.runs import StoredEntry, blob_references
 from convostore.store.timeline import Moment
 
-__all__ = ["Numbered", "moment_at", "past", "present", "records_after", "removed_by"]
+__all__ = [
+    "Moved",
+    "Numbered",
+    "blobs_for",
+    "moment_at",
+    "past",
+    "present",
+    "records_after",
+    "removed_by",
+    "revision_before",
+    "settled",
+    "wait_until_settled",
+]
+
+T = TypeVar("T")
 
 Numbered = tuple[int, dict[str, Any]]
 _TRIES = 20
+
+
+class Moved(UnavailableError):
+    """Parts of a lineage were not there: it was rewritten or deleted while it was read, or it is broken."""
+
+    def __init__(self, message: str, lineage: int) -> None:
+        self.lineage = lineage
+        super().__init__(message)
+
+
+async def settled(
+    backend: AsyncBackend, owner: Mapping[str, Any], read: Callable[[], Awaitable[T]], *, comment: str
+) -> T:
+    """What ``read`` gives, which is called again as often as the conversation was rewritten meanwhile.
+
+    Raises:
+        NotFoundError: it was deleted.
+        Moved: it is broken.
+
+    """
+    for attempt in range(1, _TRIES + 1):
+        try:
+            return await read()
+        except Moved as moved:
+            await wait_until_settled(backend, owner, moved, attempt, comment=comment)
+    raise AssertionError("unreachable")
+
+
+async def wait_until_settled(
+    backend: AsyncBackend, owner: Mapping[str, Any], moved: Moved, attempt: int, *, comment: str
+) -> None:
+    """Wait before try number ``attempt + 1`` to read what was rewritten meanwhile.
+
+    Raises:
+        NotFoundError: it was deleted.
+        Moved: it was not rewritten, but is broken; or no try is left.
+
+    """
+    head = await backend.find_one("conversations", owner, {"lineage": 1}, comment=comment)
+    if head is None:
+        raise not_found(owner)
+    if int(head["lineage"]) == moved.lineage or attempt >= _TRIES or backend.is_last(attempt):
+        raise moved
+    await _pace.pause(attempt)
 
 
 async def records_after(
@@ -38,8 +96,9 @@ async def records_after(
             found += [(number, row) for number, row in rows if revision < number <= start]
     found += [(number, record) for number, record in enumerate(head["log"], start + 1) if number > revision]
     if len(found) != int(head["revision"]) - max(revision, 0):
-        raise UnavailableError(
-            f"{comment}: the history of conversation {decode_u64(owner['_id'])} has a gap; run check"
+        raise Moved(
+            f"{comment}: the history of conversation {decode_u64(owner['_id'])} has a gap; run check",
+            int(head["lineage"]),
         )
     return found
 
@@ -54,8 +113,9 @@ async def removed_by(
     query = {"user": head["user"], "c": owner["_id"], "_id": {"$in": list(bodies)}}
     found = {one["_id"]: one["e"] for one in await backend.find("bodies", query, comment=comment)}
     if len(found) < len(bodies):
-        raise UnavailableError(
-            f"{comment}: removed entries of revision at {record['at']} are missing; run check"
+        raise Moved(
+            f"{comment}: removed entries of revision at {record['at']} are missing; run check",
+            int(head["lineage"]),
         )
     return [entry for body in bodies for entry in found[body]]
 
@@ -108,11 +168,19 @@ def revision_before(records: Sequence[Numbered], time: int) -> int:
 async def blobs_for(
     backend: AsyncBackend, owner: Mapping[str, Any], head: Head, moment: Moment, *, comment: str
 ) -> dict[Any, bytes]:
-    """What the moment's entries hold apart."""
+    """What the moment's entries hold apart.
+
+    Raises:
+        Moved: some of it is not there.
+
+    """
     wanted = blob_references(moment.entries)
     if not wanted:
         return {}
     found = await read_blobs(backend, head["user"], owner["_id"], wanted, comment=comment)
     if found is None:
-        raise NotFoundError("blob", decode_u64(owner["_id"]))
+        raise Moved(
+            f"{comment}: a message of conversation {decode_u64(owner['_id'])} is missing; run check",
+            int(head["lineage"]),
+        )
     return found

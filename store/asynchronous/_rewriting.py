@@ -15,7 +15,13 @@ from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._asides import store_asides
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import read_blobs, store_pieces
-from convostore.store.asynchronous._history import present, records_after, removed_by
+from convostore.store.asynchronous._history import (
+    Moved,
+    present,
+    records_after,
+    removed_by,
+    wait_until_settled,
+)
 from convostore.store.asynchronous._removing import PARTS
 from convostore.store.asynchronous._sealing import store_segments
 from convostore.store.asynchronous._splicing import gave_up
@@ -33,7 +39,7 @@ from convostore.store.runs import (
     newest_page,
 )
 from convostore.store.splicing import removed_bodies
-from convostore.store.timeline import aside_fields
+from convostore.store.timeline import Moment, aside_fields
 
 __all__ = ["rewrite"]
 
@@ -63,7 +69,13 @@ async def rewrite(backend: AsyncBackend, owner: Mapping[str, Any], rewriter: Rew
         # Lineages that another rewriting, which died, left; seen before the head moves on, they are not those
         # of one that begins after this.
         stale = [int(head["lineage"]), *await _other_lineages(backend, owner, head)]
-        renewal = await _renewed(backend, owner, head, moment, rewriter)
+        facts: Head = {"user": head["user"], "lineage": backend.lineage(), "structure": 0}
+        try:
+            renewal = await _renewed(backend, owner, head, moment, facts, rewriter)
+        except Moved as moved:
+            await _remove_lineages(backend, owner, [facts["lineage"]])
+            await wait_until_settled(backend, owner, moved, attempt, comment=_CALL)
+            continue
         done = await _put_in_place(backend, owner, head, renewal)
         if done is not None:
             await _remove_lineages(backend, owner, stale)
@@ -126,19 +138,26 @@ async def _remove_lineages(backend: AsyncBackend, owner: Mapping[str, Any], line
 
 
 async def _renewed(
-    backend: AsyncBackend, owner: Mapping[str, Any], head: Head, moment: Any, rewriter: Rewriter
+    backend: AsyncBackend,
+    owner: Mapping[str, Any],
+    head: Head,
+    moment: Moment,
+    facts: Head,
+    rewriter: Rewriter,
 ) -> _Renewal:
-    facts: Head = {"user": head["user"], "lineage": backend.lineage(), "structure": 0}
+    """Store everything under the lineage that ``facts`` says.
+
+    Raises:
+        Moved: some of it is not there.
+
+    """
     changed = 0
 
     async def anew(entries: list[StoredEntry]) -> list[StoredEntry]:
         nonlocal changed
         renewed = []
         for entry in entries:
-            blobs = await read_blobs(
-                backend, owner["user"], owner["_id"], blob_references([entry]), comment=_CALL
-            )
-            message = decode_body(entry, blobs or {})
+            message = decode_body(entry, await _blobs(backend, owner, head, entry))
             given = rewriter(message)
             changed += not same_json(given, message)
             body = encode_body(given, "message")
@@ -186,6 +205,17 @@ async def _renewed(
     return _Renewal(sets, changed)
 
 
+async def _blobs(
+    backend: AsyncBackend, owner: Mapping[str, Any], head: Head, item: StoredEntry
+) -> dict[Any, bytes]:
+    """What the entry or attachment holds apart."""
+    found = await read_blobs(backend, owner["user"], owner["_id"], blob_references([item]), comment=_CALL)
+    if found is None:
+        id = decode_u64(owner["_id"])
+        raise Moved(f"{_CALL}: a message of conversation {id} is missing; run check", int(head["lineage"]))
+    return found
+
+
 def _aside(aside: JSON, rewriter: Rewriter) -> JSON:
     return {**aside, "value": rewriter(aside["value"])} if "value" in aside else aside
 
@@ -209,10 +239,8 @@ async def _attachments(
     for name in ("resources", "artifacts"):
         items = []
         for item in head[name]:
-            references = blob_references([item])
-            if references:
-                blobs = await read_blobs(backend, owner["user"], owner["_id"], references, comment=_CALL)
-                body = encode_body(decode_body(item, blobs or {}), name)
+            if blob_references([item]):
+                body = encode_body(decode_body(item, await _blobs(backend, owner, head, item)), name)
                 await store_pieces(
                     backend,
                     owner,

@@ -16,6 +16,7 @@ from convostore.store.asynchronous._asides import store_asides
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._blobs import drop_pieces, store_pieces
 from convostore.store.asynchronous._history import (
+    Moved,
     Numbered,
     blobs_for,
     moment_at,
@@ -24,6 +25,8 @@ from convostore.store.asynchronous._history import (
     records_after,
     removed_by,
     revision_before,
+    settled,
+    wait_until_settled,
 )
 from convostore.store.asynchronous._records import has_record
 from convostore.store.asynchronous._sealing import keep_house
@@ -45,8 +48,12 @@ _LOOK_BACK = 256
 
 async def load(backend: AsyncBackend, owner: Mapping[str, Any], *, comment: str) -> Transcript:
     """The conversation as a transcript that continues its log."""
-    head, moment = await present(backend, owner, comment=comment)
-    blobs = await blobs_for(backend, owner, head, moment, comment=comment)
+
+    async def read() -> tuple[Head, Moment, dict[Any, bytes]]:
+        head, moment = await present(backend, owner, comment=comment)
+        return head, moment, await blobs_for(backend, owner, head, moment, comment=comment)
+
+    head, moment, blobs = await settled(backend, owner, read, comment=comment)
     transcript = Transcript.of_state(
         timeline.state_of(moment, blobs),
         lineage=int(head["lineage"]),
@@ -61,8 +68,12 @@ async def as_of(
     backend: AsyncBackend, owner: Mapping[str, Any], revision: int, *, comment: str
 ) -> Transcript:
     """The conversation as it was at a revision; it continues nothing."""
-    head, moment = await moment_at(backend, owner, revision, comment=comment)
-    blobs = await blobs_for(backend, owner, head, moment, comment=comment)
+
+    async def read() -> tuple[Moment, dict[Any, bytes]]:
+        head, moment = await moment_at(backend, owner, revision, comment=comment)
+        return moment, await blobs_for(backend, owner, head, moment, comment=comment)
+
+    moment, blobs = await settled(backend, owner, read, comment=comment)
     return Transcript.of_state(timeline.state_of(moment, blobs), revision=revision, clock=backend.clock)
 
 
@@ -70,7 +81,9 @@ async def revisions(
     backend: AsyncBackend, owner: Mapping[str, Any], *, comment: str
 ) -> list[timeline.Revision]:
     """Every record as history shows it, oldest first."""
-    head, records = await past(backend, owner, comment=comment)
+    head, records = await settled(
+        backend, owner, lambda: past(backend, owner, comment=comment), comment=comment
+    )
     after = int(head["next_entry"])
     found = []
     for number, record in reversed(records):
@@ -81,7 +94,7 @@ async def revisions(
 
 async def revision_at(backend: AsyncBackend, owner: Mapping[str, Any], time: int, *, comment: str) -> int:
     """The revision that was in force at a time."""
-    _, records = await past(backend, owner, comment=comment)
+    _, records = await settled(backend, owner, lambda: past(backend, owner, comment=comment), comment=comment)
     return revision_before(records, time)
 
 
@@ -266,9 +279,13 @@ async def _turn_back(backend: AsyncBackend, owner: Mapping[str, Any], call: str)
         head, moment = await present(backend, owner, comment=call)
         if doubted and await has_record(backend, owner, head, key, comment=call):
             return Saved(int(head["version"]), ("messages",))
-        number, record = await _found(backend, owner, head, find, call)
+        try:
+            number, record = await _found(backend, owner, head, find, call)
+            out = await removed_by(backend, owner, head, record, comment=call)
+        except Moved as moved:
+            await wait_until_settled(backend, owner, moved, attempt, comment=call)
+            continue
         after = moment.copy()
-        out = await removed_by(backend, owner, head, record, comment=call)
         timeline.go_back(after, record, out)
         after.next_entry = moment.next_entry  # an id never comes back for other content
         written, removed = transcribing.inverse(moment, after, record, backend.now(), key)

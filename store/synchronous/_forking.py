@@ -9,7 +9,7 @@ from typing import Any
 from bson.objectid import ObjectId
 
 from convostore.schemas.conversations import Conversation, ConversationStatus
-from convostore.schemas.errors import NotFoundError, UnavailableError
+from convostore.schemas.errors import NotFoundError
 from convostore.schemas.usage import Usage
 from convostore.store import baselines, forking
 from convostore.store.codec import encode_u64
@@ -23,7 +23,14 @@ from convostore.store.runs import (
 )
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._blobs import read_blobs, store_raw
-from convostore.store.synchronous._history import blobs_for, present, records_after, removed_by
+from convostore.store.synchronous._history import (
+    Moved,
+    blobs_for,
+    present,
+    records_after,
+    removed_by,
+    settled,
+)
 from convostore.store.synchronous._numbering import next_ids
 from convostore.store.synchronous._planting import plant
 from convostore.store.synchronous._reading import read_record
@@ -48,6 +55,17 @@ def fork(
         NotFoundError: there is no such conversation or entry.
 
     """
+    return settled(backend, owner, lambda: _fork(backend, owner, at, ids, exact=exact), comment=_CALL)
+
+
+def _fork(
+    backend: Backend,
+    owner: Mapping[str, Any],
+    at: int | None,
+    ids: Callable[[], int] | None,
+    *,
+    exact: bool,
+) -> Conversation:
     head, moment = present(backend, owner, comment=_CALL)
     owner = {"_id": owner["_id"], "user": head["user"]}
     found = prefix_at(backend, owner, head, moment, at, exact=exact, comment=_CALL)
@@ -55,7 +73,7 @@ def fork(
     fork_owner = {"_id": encode_u64(id), "user": head["user"]}
     facts: Head = {"user": head["user"], "lineage": backend.lineage(), "structure": 0}
     attached = {name: list(head[name]) for name in ("resources", "artifacts")}
-    copy_blobs(backend, owner, fork_owner, facts, found, attached, comment=_CALL)
+    copy_blobs(backend, owner, fork_owner, facts, found, attached, int(head["lineage"]), comment=_CALL)
     now = backend.now()
     fields = record_fields(_record(head, now), id=id, now=now, attachments=attached)
     origin = {
@@ -111,10 +129,16 @@ def copy_blobs(
     facts: Head,
     found: Prefix,
     attached: dict[str, list[dict[str, Any]]],
+    lineage: int,
     *,
     comment: str,
 ) -> None:
-    """Copy what lies apart, one message at a time, and let the fork's entries refer to the copies."""
+    """Copy what lies apart, one message at a time, and let the fork's entries refer to the copies.
+
+    Raises:
+        Moved: some of it, of that lineage, is not there.
+
+    """
     names: dict[ObjectId, ObjectId] = {}
     holders: list[list[StoredEntry]] = [found.moment.entries, *found.removed.values(), *attached.values()]
     for reference in (one for holder in holders for one in blob_references(holder)):
@@ -122,7 +146,7 @@ def copy_blobs(
             continue
         held = read_blobs(backend, owner["user"], owner["_id"], [reference], comment=comment)
         if held is None:
-            raise UnavailableError(f"{comment}: a message was being replaced; repeat the call")
+            raise Moved(f"{comment}: a message is missing; run check", lineage)
         data, name = held[reference["b"]], ObjectId()
         names[reference["b"]] = name
         step = Limits.BLOB_PIECE

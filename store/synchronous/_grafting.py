@@ -74,7 +74,7 @@ def graft(
     )
     if "source" in fields:
         fields["source"] = {**fields["source"], "version": Int64(1)}
-    copy_blobs(backend, owner, fork_owner, facts, found, {}, comment=comment)
+    copy_blobs(backend, owner, fork_owner, facts, found, {}, int(head["lineage"]), comment=comment)
     own = (*draft.entries[after:], *draft.resources, *draft.artifacts)
     store_pieces(backend, fork_owner, facts, own, comment=comment)
     _grow(found, draft, after)

@@ -30,11 +30,17 @@ from convostore.store.synchronous import _pace
 from convostore.store.synchronous._asides import store_asides
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._blobs import read_blobs, store_pieces
-from convostore.store.synchronous._history import present, records_after, removed_by
+from convostore.store.synchronous._history import (
+    Moved,
+    present,
+    records_after,
+    removed_by,
+    wait_until_settled,
+)
 from convostore.store.synchronous._removing import PARTS
 from convostore.store.synchronous._sealing import store_segments
 from convostore.store.synchronous._splicing import gave_up
-from convostore.store.timeline import aside_fields
+from convostore.store.timeline import Moment, aside_fields
 
 __all__ = ["rewrite"]
 
@@ -64,7 +70,13 @@ def rewrite(backend: Backend, owner: Mapping[str, Any], rewriter: Rewriter) -> R
         # Lineages that another rewriting, which died, left; seen before the head moves on, they are not those
         # of one that begins after this.
         stale = [int(head["lineage"]), *_other_lineages(backend, owner, head)]
-        renewal = _renewed(backend, owner, head, moment, rewriter)
+        facts: Head = {"user": head["user"], "lineage": backend.lineage(), "structure": 0}
+        try:
+            renewal = _renewed(backend, owner, head, moment, facts, rewriter)
+        except Moved as moved:
+            _remove_lineages(backend, owner, [facts["lineage"]])
+            wait_until_settled(backend, owner, moved, attempt, comment=_CALL)
+            continue
         done = _put_in_place(backend, owner, head, renewal)
         if done is not None:
             _remove_lineages(backend, owner, stale)
@@ -123,17 +135,26 @@ def _remove_lineages(backend: Backend, owner: Mapping[str, Any], lineages: list[
 
 
 def _renewed(
-    backend: Backend, owner: Mapping[str, Any], head: Head, moment: Any, rewriter: Rewriter
+    backend: Backend,
+    owner: Mapping[str, Any],
+    head: Head,
+    moment: Moment,
+    facts: Head,
+    rewriter: Rewriter,
 ) -> _Renewal:
-    facts: Head = {"user": head["user"], "lineage": backend.lineage(), "structure": 0}
+    """Store everything under the lineage that ``facts`` says.
+
+    Raises:
+        Moved: some of it is not there.
+
+    """
     changed = 0
 
     def anew(entries: list[StoredEntry]) -> list[StoredEntry]:
         nonlocal changed
         renewed = []
         for entry in entries:
-            blobs = read_blobs(backend, owner["user"], owner["_id"], blob_references([entry]), comment=_CALL)
-            message = decode_body(entry, blobs or {})
+            message = decode_body(entry, _blobs(backend, owner, head, entry))
             given = rewriter(message)
             changed += not same_json(given, message)
             body = encode_body(given, "message")
@@ -181,6 +202,15 @@ def _renewed(
     return _Renewal(sets, changed)
 
 
+def _blobs(backend: Backend, owner: Mapping[str, Any], head: Head, item: StoredEntry) -> dict[Any, bytes]:
+    """What the entry or attachment holds apart."""
+    found = read_blobs(backend, owner["user"], owner["_id"], blob_references([item]), comment=_CALL)
+    if found is None:
+        id = decode_u64(owner["_id"])
+        raise Moved(f"{_CALL}: a message of conversation {id} is missing; run check", int(head["lineage"]))
+    return found
+
+
 def _aside(aside: JSON, rewriter: Rewriter) -> JSON:
     return {**aside, "value": rewriter(aside["value"])} if "value" in aside else aside
 
@@ -202,10 +232,8 @@ def _attachments(backend: Backend, owner: Mapping[str, Any], head: Head, facts: 
     for name in ("resources", "artifacts"):
         items = []
         for item in head[name]:
-            references = blob_references([item])
-            if references:
-                blobs = read_blobs(backend, owner["user"], owner["_id"], references, comment=_CALL)
-                body = encode_body(decode_body(item, blobs or {}), name)
+            if blob_references([item]):
+                body = encode_body(decode_body(item, _blobs(backend, owner, head, item)), name)
                 store_pieces(
                     backend,
                     owner,

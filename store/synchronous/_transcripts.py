@@ -23,6 +23,7 @@ from convostore.store.synchronous._asides import store_asides
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._blobs import drop_pieces, store_pieces
 from convostore.store.synchronous._history import (
+    Moved,
     Numbered,
     blobs_for,
     moment_at,
@@ -31,6 +32,8 @@ from convostore.store.synchronous._history import (
     records_after,
     removed_by,
     revision_before,
+    settled,
+    wait_until_settled,
 )
 from convostore.store.synchronous._records import has_record
 from convostore.store.synchronous._sealing import keep_house
@@ -46,8 +49,12 @@ _LOOK_BACK = 256
 
 def load(backend: Backend, owner: Mapping[str, Any], *, comment: str) -> Transcript:
     """The conversation as a transcript that continues its log."""
-    head, moment = present(backend, owner, comment=comment)
-    blobs = blobs_for(backend, owner, head, moment, comment=comment)
+
+    def read() -> tuple[Head, Moment, dict[Any, bytes]]:
+        head, moment = present(backend, owner, comment=comment)
+        return head, moment, blobs_for(backend, owner, head, moment, comment=comment)
+
+    head, moment, blobs = settled(backend, owner, read, comment=comment)
     transcript = Transcript.of_state(
         timeline.state_of(moment, blobs),
         lineage=int(head["lineage"]),
@@ -60,14 +67,18 @@ def load(backend: Backend, owner: Mapping[str, Any], *, comment: str) -> Transcr
 
 def as_of(backend: Backend, owner: Mapping[str, Any], revision: int, *, comment: str) -> Transcript:
     """The conversation as it was at a revision; it continues nothing."""
-    head, moment = moment_at(backend, owner, revision, comment=comment)
-    blobs = blobs_for(backend, owner, head, moment, comment=comment)
+
+    def read() -> tuple[Moment, dict[Any, bytes]]:
+        head, moment = moment_at(backend, owner, revision, comment=comment)
+        return moment, blobs_for(backend, owner, head, moment, comment=comment)
+
+    moment, blobs = settled(backend, owner, read, comment=comment)
     return Transcript.of_state(timeline.state_of(moment, blobs), revision=revision, clock=backend.clock)
 
 
 def revisions(backend: Backend, owner: Mapping[str, Any], *, comment: str) -> list[timeline.Revision]:
     """Every record as history shows it, oldest first."""
-    head, records = past(backend, owner, comment=comment)
+    head, records = settled(backend, owner, lambda: past(backend, owner, comment=comment), comment=comment)
     after = int(head["next_entry"])
     found = []
     for number, record in reversed(records):
@@ -78,7 +89,7 @@ def revisions(backend: Backend, owner: Mapping[str, Any], *, comment: str) -> li
 
 def revision_at(backend: Backend, owner: Mapping[str, Any], time: int, *, comment: str) -> int:
     """The revision that was in force at a time."""
-    _, records = past(backend, owner, comment=comment)
+    _, records = settled(backend, owner, lambda: past(backend, owner, comment=comment), comment=comment)
     return revision_before(records, time)
 
 
@@ -263,9 +274,13 @@ def _turn_back(backend: Backend, owner: Mapping[str, Any], call: str) -> Saved:
         head, moment = present(backend, owner, comment=call)
         if doubted and has_record(backend, owner, head, key, comment=call):
             return Saved(int(head["version"]), ("messages",))
-        number, record = _found(backend, owner, head, find, call)
+        try:
+            number, record = _found(backend, owner, head, find, call)
+            out = removed_by(backend, owner, head, record, comment=call)
+        except Moved as moved:
+            wait_until_settled(backend, owner, moved, attempt, comment=call)
+            continue
         after = moment.copy()
-        out = removed_by(backend, owner, head, record, comment=call)
         timeline.go_back(after, record, out)
         after.next_entry = moment.next_entry  # an id never comes back for other content
         written, removed = transcribing.inverse(moment, after, record, backend.now(), key)
