@@ -106,7 +106,11 @@ def _joined(parts: list[bytes]) -> bytes:
 
 
 def line_values(chunks: Iterable[bytes]) -> Iterator[Found | Refused]:
-    """JSON Lines: one value a line; blank lines are passed over, a broken line does not stop the rest."""
+    """JSON Lines: one value a line; blank lines are passed over, a broken line does not stop the rest.
+
+    Objects behind each other on one line, as files that were joined without a line end have them, are taken
+    one by one.
+    """
     reader = JsonReader()
     pieces = _line_pieces(chunks, LONG)
     for number, line, ended in pieces:
@@ -125,9 +129,36 @@ def line_values(chunks: Iterable[bytes]) -> Iterator[Found | Refused]:
             continue
         value = _decoded(reader, text, number, cut=not ended)
         if isinstance(value, Found):
-            digest = hashlib.sha256(line.strip()).hexdigest()
-            value = Found(number, value.value, value.notes, digest, len(line))
-        yield value
+            yield _told(value, line)
+            continue
+        apart = _apart(reader, text)
+        if len(apart) < 2:
+            yield value
+        for piece in apart if len(apart) > 1 else ():
+            value = _decoded(reader, piece, number, cut=not ended and piece is apart[-1])
+            yield _told(value, piece.encode("utf-8", "surrogatepass")) if isinstance(value, Found) else value
+
+
+def _told(value: Found, line: bytes) -> Found:
+    """The value with what is known of the bytes that it was written as."""
+    digest = hashlib.sha256(line.strip()).hexdigest()
+    return Found(value.position, value.value, value.notes, digest, len(line))
+
+
+def _apart(reader: JsonReader, text: str) -> list[str]:
+    """The objects that stand behind each other on a line, and what is left of it; nothing when none do."""
+    found, at = list[str](), 0
+    while (rest := text[at:].lstrip(AROUND)).startswith("{"):
+        at = len(text) - len(rest)
+        try:
+            end = reader.read(text, at)[1]
+        except ValueError:
+            break
+        finally:
+            reader.taken()
+        found.append(text[at:end])
+        at = end
+    return [*found, rest] if rest and (len(found) > 1 or rest.startswith("{")) else found
 
 
 def _no_utf8(place: int, byte: int) -> str:

@@ -77,7 +77,7 @@ def test_number_beyond_doubles_is_refused_and_not_made_infinite() -> None:
 
 
 def test_broken_lines_are_named_and_stop_nothing() -> None:
-    text = '\ufeff{"n":1}\r\n\r\n{"n":\n\ufeff{"n":2}\n{"n":3} {"n":4}\n{"n":5}\n{"n":"cut'
+    text = '\ufeff{"n":1}\r\n\r\n{"n":\n\ufeff{"n":2}\n{"n":3} "n"\n{"n":5}\n{"n":"cut'
     found = list(line_values([text.encode()]))
     assert [item.position for item in found] == [1, 3, 4, 5, 6, 7]
     assert [item.value["n"] for item in found if isinstance(item, Found)] == [1, 2, 5]
@@ -85,6 +85,20 @@ def test_broken_lines_are_named_and_stop_nothing() -> None:
     assert reasons[0].startswith("no JSON")
     assert "there is more" in reasons[1]
     assert "ends in the middle" in reasons[2]
+
+
+@pytest.mark.parametrize("between", ["", " ", "\r", "\ufeff"])
+def test_objects_behind_each_other_on_a_line_are_taken_one_by_one(between: str) -> None:
+    text = between.join(['{"n":1}', '{"n":2}', '{"n":3}']) + '\n{"n":4}{"n":\n{"n":5}{"n":6}x\n{"n":7}{"n":8'
+    found = list(line_values([text.encode()]))
+    assert [item.position for item in found] == [1, 1, 1, 2, 2, 3, 3, 3, 4, 4]
+    assert [item.value["n"] for item in found if isinstance(item, Found)] == [1, 2, 3, 4, 5, 6, 7]
+    assert [item.reason[:7] for item in found if isinstance(item, Refused)] == [
+        "no JSON",
+        "no JSON",
+        "the inp",
+    ]
+    assert len({item.sha256 for item in found if isinstance(item, Found)}) == 7
 
 
 def test_line_that_is_no_utf8_is_named() -> None:
