@@ -148,8 +148,7 @@ def _told(value: Found, line: bytes) -> Found:
 def _apart(reader: JsonReader, text: str) -> list[str]:
     """The objects that stand behind each other on a line, and what is left of it; nothing when none do."""
     found, at = list[str](), 0
-    while (rest := text[at:].lstrip(AROUND)).startswith("{"):
-        at = len(text) - len(rest)
+    while text.startswith("{", at := _after_blank(text, at)):
         try:
             end = reader.read(text, at)[1]
         except ValueError:
@@ -158,7 +157,14 @@ def _apart(reader: JsonReader, text: str) -> list[str]:
             reader.taken()
         found.append(text[at:end])
         at = end
+    rest = text[at:]
     return [*found, rest] if rest and (len(found) > 1 or rest.startswith("{")) else found
+
+
+def _after_blank(text: str, at: int) -> int:
+    while at < len(text) and text[at] in AROUND:
+        at += 1
+    return at
 
 
 def _no_utf8(place: int, byte: int) -> str:

@@ -101,6 +101,10 @@ def test_objects_behind_each_other_on_a_line_are_taken_one_by_one(between: str) 
     assert len({item.sha256 for item in found if isinstance(item, Found)}) == 7
 
 
+def test_very_many_objects_on_a_line_are_taken_in_time() -> None:
+    assert len(list(line_values([b"{}" * 150_000]))) == 150_000
+
+
 def test_line_that_is_no_utf8_is_named() -> None:
     bad, good = line_values([b'{"a":"\xff"}\n{"a":1}\n'])
     assert isinstance(bad, Refused) and bad.position == 1 and "UTF-8" in bad.reason and "0xff" in bad.reason
