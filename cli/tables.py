@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import asdict, fields
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ _HEADINGS = {
     "cached_tokens": "CACHED",
     "follow_up": "FOLLOW-UP",
 }
+_IDLE = 2
 _DURATIONS = frozenset({"p50", "p90", "p99", "longest"})
 # Left out of the tables: what a remark below says, or what a period's name says.
 _ASIDE = frozenset({"start", "known", "unknown", "by_creation", "tokens_by_creation", "unpriced"})
@@ -34,9 +36,26 @@ def headings(rows: Sequence[Any]) -> list[str]:
 
 
 def cells(rows: Sequence[Any]) -> list[list[str]]:
-    """The rows as texts for people, in the columns of :func:`headings`."""
+    """The rows as texts for people, in the columns of :func:`headings`.
+
+    More than two periods after each other in which nothing happened are one line.
+    """
     names = _shown(rows)
-    return [[_cell(name, getattr(row, name)) for name in names] for row in rows]
+    lines: list[list[str]] = []
+    for is_idle, run in groupby(rows, _is_idle):
+        periods = list(run)
+        if is_idle and len(periods) > _IDLE:
+            lines.append([f"{len(periods):,} idle", *[""] * (len(names) - 1)])
+        else:
+            lines += [[_cell(name, getattr(row, name)) for name in names] for row in periods]
+    return lines
+
+
+def _is_idle(row: Any) -> bool:
+    """Whether it is a period in which nothing happened."""
+    return hasattr(row, "label") and not any(
+        getattr(row, field.name) for field in fields(row) if field.name not in ("start", "label")
+    )
 
 
 def number_columns(rows: Sequence[Any]) -> list[int]:

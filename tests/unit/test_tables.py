@@ -84,3 +84,11 @@ def test_remarks_say_what_a_table_leaves_out(rows: list[UsageRow]) -> None:
     row = UsageRow(0, "x", *([0] * 7), by_creation=2, tokens_by_creation=3, unpriced=4)
     assert [remark.split()[0] for remark in remarks_of([row, row])] == ["4", "6", "8"]
     assert remarks_of(made_rows(DurationsRow, 2, "day")) == []
+
+
+def test_a_long_time_without_anything_is_one_line() -> None:
+    used = UsageRow(0, "a", 1, 1, 2, 3, 4, 0, 1)
+    nothing = [UsageRow(place, f"day {place}", 0, 0, 0, 0, 0, 0, 0) for place in range(9)]
+    names = [line[0] for line in cells([used, *nothing[:7], used, *nothing[7:], used])]
+    assert names == ["a", "7 idle", "a", "day 7", "day 8", "a"]
+    assert len({len(line) for line in cells([used, *nothing])}) == 1
