@@ -118,6 +118,6 @@ class Collections:
         if others:
             names = " and ".join([self.found.name, *others])
             raise ImportFormatError(
-                f"{name} and what was read before may be {names}: say which with --format"
+                f"{name} and what was read before may be {names}: say which with format= (--format)"
             )
         return layout_of(self.found).place(found)

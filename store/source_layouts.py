@@ -109,12 +109,12 @@ def _differences(found: Sequence[Candidate]) -> list[str]:
     """What tells them apart, most general first."""
     ways = []
     if len({one.format.name for one in found}) > 1:
-        ways.append("--format")
+        ways.append("format= (--format)")
     if len({one.database for one in found}) > 1:
         ways.append("the database in the URI")
     kinds = {(one.format.name, one.database) for one in found}
     if len(kinds) < len(found):
-        ways.append("--collection")
+        ways.append("collection= (--collection)")
     return ways
 
 

@@ -187,7 +187,7 @@ def detect(source: ByteInput) -> Format:
         return fitting[0]
     if fitting:
         names = " and ".join(known.name for known in fitting)
-        raise ImportFormatError(f"the input may be {names}: say which with --format")
+        raise ImportFormatError(f"the input may be {names}: say which with format= (--format)")
     raise ImportFormatError(f"no known format ({', '.join(FORMATS)}): {_seen(value)}")
 
 

@@ -25,7 +25,7 @@ def test_dump_then_live_database_by_a_file_with_the_uri(
         assert again["files"][0]["file"] == f"mongodb://{replica_set.address}/{name}"
         fill(client[name], {"chats": chat_ui()["conversations"]})
         doubtful = convostore("import", replica_set.uri(name))
-        assert doubtful.code == 1 and "say which with --format" in doubtful.err
+        assert doubtful.code == 1 and "say which with format= (--format)" in doubtful.err
         assert convostore.fine("import", replica_set.uri(name), "--format", "librechat").code == 0
         client.drop_database(name)
 
