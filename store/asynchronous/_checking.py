@@ -14,6 +14,7 @@ from convostore.schemas.errors import InvalidRecordError, TooLargeError
 from convostore.store import checking
 from convostore.store.asynchronous._auditing import check_rows, check_rows_without_heads, check_sheets
 from convostore.store.asynchronous._backend import AsyncBackend
+from convostore.store.asynchronous._checking_files import check_files
 from convostore.store.asynchronous._lifting import is_present, present
 from convostore.store.asynchronous._listing import scan_ids
 from convostore.store.asynchronous._removing import finish
@@ -58,6 +59,7 @@ async def check(backend: AsyncBackend, user: str | None, *, repair: bool) -> Che
     await _nameless(backend, user, report)
     for part in _MADE:
         await _headless(backend, part, user, report, repair=repair)
+    report.findings += await check_files(backend, user, repair=repair)
     report.findings += await check_rows_without_heads(backend, user, repair=repair)
     if user is None:
         report.findings += await check_sheets(backend)

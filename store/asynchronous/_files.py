@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO, Any
 
 from bson.objectid import ObjectId
-from gridfs.errors import FileExists, NoFile
+from gridfs.errors import CorruptGridFile, FileExists, NoFile
 from pymongo.errors import PyMongoError
 
 from convostore.schemas.errors import NotFoundError, UnavailableError
@@ -14,7 +15,7 @@ from convostore.store import faults
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
 
-__all__ = ["delete", "download", "opened", "upload"]
+__all__ = ["delete", "download", "every_id", "opened", "upload", "whole"]
 
 
 def _bucket(backend: AsyncBackend) -> Any:
@@ -53,7 +54,10 @@ async def download(backend: AsyncBackend, id: ObjectId) -> bytes:
 
     async def read() -> bytes:
         stream = await opened(backend, id)
-        return bytes(await _pace.settle(stream.read()))
+        try:
+            return bytes(await _pace.settle(stream.read()))
+        except CorruptGridFile as error:
+            raise NotFoundError("file", str(id)) from error
 
     found: bytes = await backend.repeated(read)
     return found
@@ -76,3 +80,37 @@ async def delete(backend: AsyncBackend, id: ObjectId) -> None:
     """Remove the bytes; it is no error when they are gone."""
     with suppress(NoFile):
         await backend.repeated(lambda: _bucket(backend).delete(id))
+
+
+async def every_id(backend: AsyncBackend) -> set[Any]:
+    """The ids under which bytes lie, also those of an upload that broke off."""
+    ids: list[dict[str, Any]] = [{"$sort": {"files_id": 1}}, {"$group": {"_id": "$files_id"}}]
+    found = {row["_id"] for row in await _aggregate(backend, "chunks", ids)}
+    return found | {row["_id"] for row in await _aggregate(backend, "files", [{"$project": {"_id": 1}}])}
+
+
+async def whole(backend: AsyncBackend, ids: Sequence[ObjectId]) -> set[Any]:
+    """Which of these have all their bytes."""
+    wanted = {"$in": list(ids)}
+    count: dict[str, Any] = {"$group": {"_id": "$files_id", "n": {"$sum": 1}}}
+    pieces = {
+        row["_id"]: row["n"]
+        for row in await _aggregate(backend, "chunks", [{"$match": {"files_id": wanted}}, count])
+    }
+    files = await _aggregate(
+        backend, "files", [{"$match": {"_id": wanted}}, {"$project": {"length": 1, "chunkSize": 1}}]
+    )
+    return {file["_id"] for file in files if pieces.get(file["_id"], 0) * file["chunkSize"] >= file["length"]}
+
+
+async def _aggregate(
+    backend: AsyncBackend, name: str, stages: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    collection = backend.safe_database()[f"{backend.prefix}files.{name}"]
+
+    async def read() -> list[dict[str, Any]]:
+        cursor = await _pace.settle(collection.aggregate(list(stages), comment="check"))
+        return [document async for document in _pace.iterate(cursor)]
+
+    found: list[dict[str, Any]] = await backend.repeated(read)
+    return found

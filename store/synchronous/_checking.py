@@ -20,6 +20,7 @@ from convostore.store.migrations import version_of
 from convostore.store.results import CheckReport, Finding
 from convostore.store.synchronous._auditing import check_rows, check_rows_without_heads, check_sheets
 from convostore.store.synchronous._backend import Backend
+from convostore.store.synchronous._checking_files import check_files
 from convostore.store.synchronous._lifting import is_present, present
 from convostore.store.synchronous._listing import scan_ids
 from convostore.store.synchronous._removing import finish
@@ -59,6 +60,7 @@ def check(backend: Backend, user: str | None, *, repair: bool) -> CheckReport:
     _nameless(backend, user, report)
     for part in _MADE:
         _headless(backend, part, user, report, repair=repair)
+    report.findings += check_files(backend, user, repair=repair)
     report.findings += check_rows_without_heads(backend, user, repair=repair)
     if user is None:
         report.findings += check_sheets(backend)

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO, Any
 
 from bson.objectid import ObjectId
-from gridfs.errors import FileExists, NoFile
+from gridfs.errors import CorruptGridFile, FileExists, NoFile
 from pymongo.errors import PyMongoError
 
 from convostore.schemas.errors import NotFoundError, UnavailableError
@@ -15,7 +16,7 @@ from convostore.store import faults
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 
-__all__ = ["delete", "download", "opened", "upload"]
+__all__ = ["delete", "download", "every_id", "opened", "upload", "whole"]
 
 
 def _bucket(backend: Backend) -> Any:
@@ -54,7 +55,10 @@ def download(backend: Backend, id: ObjectId) -> bytes:
 
     def read() -> bytes:
         stream = opened(backend, id)
-        return bytes(_pace.settle(stream.read()))
+        try:
+            return bytes(_pace.settle(stream.read()))
+        except CorruptGridFile as error:
+            raise NotFoundError("file", str(id)) from error
 
     found: bytes = backend.repeated(read)
     return found
@@ -77,3 +81,35 @@ def delete(backend: Backend, id: ObjectId) -> None:
     """Remove the bytes; it is no error when they are gone."""
     with suppress(NoFile):
         backend.repeated(lambda: _bucket(backend).delete(id))
+
+
+def every_id(backend: Backend) -> set[Any]:
+    """The ids under which bytes lie, also those of an upload that broke off."""
+    ids: list[dict[str, Any]] = [{"$sort": {"files_id": 1}}, {"$group": {"_id": "$files_id"}}]
+    found = {row["_id"] for row in _aggregate(backend, "chunks", ids)}
+    return found | {row["_id"] for row in _aggregate(backend, "files", [{"$project": {"_id": 1}}])}
+
+
+def whole(backend: Backend, ids: Sequence[ObjectId]) -> set[Any]:
+    """Which of these have all their bytes."""
+    wanted = {"$in": list(ids)}
+    count: dict[str, Any] = {"$group": {"_id": "$files_id", "n": {"$sum": 1}}}
+    pieces = {
+        row["_id"]: row["n"]
+        for row in _aggregate(backend, "chunks", [{"$match": {"files_id": wanted}}, count])
+    }
+    files = _aggregate(
+        backend, "files", [{"$match": {"_id": wanted}}, {"$project": {"length": 1, "chunkSize": 1}}]
+    )
+    return {file["_id"] for file in files if pieces.get(file["_id"], 0) * file["chunkSize"] >= file["length"]}
+
+
+def _aggregate(backend: Backend, name: str, stages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    collection = backend.safe_database()[f"{backend.prefix}files.{name}"]
+
+    def read() -> list[dict[str, Any]]:
+        cursor = _pace.settle(collection.aggregate(list(stages), comment="check"))
+        return [document for document in _pace.iterate(cursor)]
+
+    found: list[dict[str, Any]] = backend.repeated(read)
+    return found

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from bson.objectid import ObjectId
 from pymongo import MongoClient
 
 from convostore.schemas.conversations import Conversation
@@ -77,3 +79,26 @@ def test_a_conversation_opens_no_resource_of_another_user(replica_set: Server, d
         record = store.create(Conversation(user="bob", resources=[theirs.model_copy()]))
         with pytest.raises(NotFoundError):
             store.resources.get(theirs.id, conversation=record.id)
+
+
+def test_the_doctor_sees_bytes_that_are_missing_and_bytes_that_nothing_names(
+    replica_set: Server, database_name: str
+) -> None:
+    later = {"clock": lambda: time.time_ns() // 1_000_000 + 2 * 86_400_000}
+    with stage(replica_set, database_name, Meddler(), **later) as (store, database):
+        kept, broken, loose = (
+            store.resources.add(Resource(name="r", blob=bytes([number]) * len(LARGE)), user="alice").id
+            for number in range(3)
+        )
+        assert store.check().findings == []
+        file = database.resources.find_one({"_id": broken})["file"]
+        database["files.chunks"].delete_one({"files_id": file, "n": 1})
+        database.resources.delete_one({"_id": loose})  # as a client that is killed leaves it
+        database["files.chunks"].insert_one({"files_id": ObjectId(), "n": 0, "data": b"x"})
+        found = [(one.severity, one.kind, one.repaired) for one in store.check(repair=True).findings]
+        assert found == [("broken", "resource_bytes", False), *[("leftover", "file", True)] * 2]
+        assert [(one.kind, one.id) for one in store.check().findings] == [("resource_bytes", broken)]
+        assert store.resources.get(kept, user="alice").blob == bytes(len(LARGE))
+        with pytest.raises(NotFoundError):
+            store.resources.get(broken, user="alice")
+        assert database["files.files"].count_documents({}) == 2
