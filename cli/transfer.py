@@ -156,12 +156,14 @@ def import_(
             f"{len(left):,} other files of the folders were not taken, such as {', '.join(left[:3])}"
         )
     told = import_report.as_json(shown, done, dry_run)
-    if report is not None:
-        import_report.write(report, told)
-    if as_json:
-        print_json(told)
-    else:
-        import_report.say(shown, done, dry_run)
+    try:
+        if as_json:
+            print_json(told)
+        else:
+            import_report.say(shown, done, dry_run)
+    finally:  # with a closed pipe, too; and what was done is said where the report cannot be written
+        if report is not None:
+            import_report.write(report, told)
     if any(one.failed or one.error for one in done):
         raise typer.Exit(1)
 

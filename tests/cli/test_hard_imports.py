@@ -96,3 +96,10 @@ def test_file_that_names_no_user_keeps_no_other_out(convostore: Command) -> None
     first, second = found.json["files"]
     assert "--user" in first["error"] or "say whose" in first["error"]
     assert second["imported"] == 1
+
+
+def test_what_was_done_is_said_where_the_report_cannot_be_written(convostore: Command) -> None:
+    line = json.dumps({"messages": [{"role": "user", "content": "hi"}]})
+    done = convostore("import", "-", "--user", "alice", "--report", "/dev/full", stdin=line + "\n")
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert done.lines[0] == "read 1 conversations with 1 messages; 1 imported"
