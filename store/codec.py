@@ -52,9 +52,8 @@ class _PlainInt(TypeDecoder):
     """Gives 64-bit integers back as ``int``: no driver class reaches the caller."""
 
     bson_type = Int64
-
-    def transform_bson(self, value: Any) -> int:
-        return int(value)
+    # The driver calls it for the time of every message: int itself spares a Python frame each.
+    transform_bson = staticmethod(int)  # type: ignore[assignment]
 
 
 OPTIONS: Final[CodecOptions[dict[str, Any]]] = CodecOptions(
