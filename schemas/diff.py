@@ -90,9 +90,9 @@ class Snapshot:
         """The items that the list ``name`` had, as JSON; new objects at each call."""
         return self.items_from(name, 0)
 
-    def items_from(self, name: str, start: int) -> list[JSON]:
-        """Its items from ``start`` on; new objects at each call."""
-        return [marshal.loads(taken) for taken in self.lists[name][start:]]
+    def items_from(self, name: str, start: int, stop: int | None = None) -> list[JSON]:
+        """Its items from ``start`` on, or to ``stop`` (excluded); new objects at each call."""
+        return list(map(marshal.loads, self.lists[name][start:stop]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,15 +44,19 @@ class Baseline:
         return int(self.head["version"])
 
     def whole_head(self) -> Head:
-        """The head with its embedded run, as a fresh read would give it; messages from the picture."""
-        count = int(self.head["embedded_count"])
-        first = len(self.entries) - count
-        run = []
-        for entry, message in zip(
-            self.entries[first:], self.snapshot.items_from("messages", first), strict=True
-        ):
-            run.append({**entry, "m": message} if "m" in entry else entry)
-        return {**self.head, "messages": run}
+        """The head with its embedded run, as a fresh read would give it."""
+        first = len(self.entries) - int(self.head["embedded_count"])
+        return {**self.head, "messages": self.stored(first, len(self.entries))}
+
+    def stored(self, start: int, stop: int) -> list[StoredEntry]:
+        """The entries ``start`` to ``stop`` (excluded) as a fresh read would give them; messages from the
+        picture.
+        """
+        messages = self.snapshot.items_from("messages", start, stop)
+        return [
+            {**entry, "m": message} if "m" in entry else entry
+            for entry, message in zip(self.entries[start:stop], messages, strict=True)
+        ]
 
 
 def load(head: Head, entries: Sequence[StoredEntry], blobs: Mapping[ObjectId, bytes]) -> Conversation:

@@ -28,10 +28,11 @@ from convostore.store.codec import decode_body, decode_u64
 from convostore.store.faults import Unclear
 from convostore.store.heads import WITHOUT_LISTS, Head, encode_attachment, message_count, state_push
 from convostore.store.history import HOUR_MS, Key
+from convostore.store.manifest import sealed_count
 from convostore.store.requests import check_members
 from convostore.store.results import Saved
 from convostore.store.runs import NewEntry, StoredEntry, encode_entries, entries_size, in_place_of, numbered
-from convostore.store.splicing import Splice
+from convostore.store.splicing import Splice, reach
 
 __all__ = ["save"]
 
@@ -325,7 +326,11 @@ async def _send_splice(
         guard_version=True,
         records=(appended,) if start == stop == count else (),
     )
-    done = await splice(backend, owner, base.whole_head(), asked, comment=_CALL)
+    # Guarded by version and structure, the update fails unless what was noted is what a read would give.
+    span = reach(base.head, asked)
+    touched = base.head["segments"][span.first : span.last]
+    held = base.stored(span.start, span.start + sealed_count(touched))
+    done = await splice(backend, owner, base.whole_head(), asked, comment=_CALL, held=held)
     if done is None:
         return None
     placed, head = done.placed, base.head

@@ -21,10 +21,11 @@ from convostore.store.codec import decode_body, decode_u64
 from convostore.store.faults import Unclear
 from convostore.store.heads import WITHOUT_LISTS, Head, encode_attachment, message_count, state_push
 from convostore.store.history import HOUR_MS, Key
+from convostore.store.manifest import sealed_count
 from convostore.store.requests import check_members
 from convostore.store.results import Saved
 from convostore.store.runs import NewEntry, StoredEntry, encode_entries, entries_size, in_place_of, numbered
-from convostore.store.splicing import Splice
+from convostore.store.splicing import Splice, reach
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._blobs import store_pieces
@@ -322,7 +323,11 @@ def _send_splice(
         guard_version=True,
         records=(appended,) if start == stop == count else (),
     )
-    done = splice(backend, owner, base.whole_head(), asked, comment=_CALL)
+    # Guarded by version and structure, the update fails unless what was noted is what a read would give.
+    span = reach(base.head, asked)
+    touched = base.head["segments"][span.first : span.last]
+    held = base.stored(span.start, span.start + sealed_count(touched))
+    done = splice(backend, owner, base.whole_head(), asked, comment=_CALL, held=held)
     if done is None:
         return None
     placed, head = done.placed, base.head

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from convostore.schemas.authors import Author
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.errors import ConflictError, InvalidRecordError
 from convostore.schemas.resources import Resource
 from convostore.schemas.usage import Usage
 from convostore.store.conformance.contracts import Group
 from convostore.store.conformance.expectations import equal, holds, refused, same
-from convostore.store.conformance.samples import full_record, reply, said, series
+from convostore.store.conformance.samples import HARD_VALUES, full_record, reply, said, series
 from convostore.store.conformance.synchronous.bench import Bench
+from convostore.store.layout import Limits
 
 group = Group("save", 101, ("save", "append"))
 
@@ -230,3 +234,29 @@ def equal_means_equal_json(bench: Bench) -> None:
     equal(done.changed, ("extra", "messages"), "what changed")
     found = bench.store.get(record.id)
     same([found.messages[0], found.extra], [{"m": 2, "n": 1}, {"n": True}], "what is stored")
+
+
+@group.contract(16, "seal")
+def old_entries_beside_a_change_stay_what_they_were(bench: Bench) -> None:
+    """Saves that change an old message leave each entry beside it with its id, time, author, dialect and
+    message, whatever form that is stored in; so do later ones, after appends to the same record.
+    """
+    record = bench.create()
+    beside = [{"content": value} for value in (*HARD_VALUES.values(), "x" * (Limits.INLINE + 1))]
+    bench.store.append(record.id, beside, author=Author.plugin("p"), dialect="openai")
+    bench.clock.advance(5)
+    for first in range(0, 30, 3):
+        bench.store.append(record.id, series(3, first))
+    record = bench.store.get(record.id)
+    before = [entry for entry in bench.store.entries(record.id)]
+    for number in range(3):
+        record.messages[len(beside)] = said(f"changed {number}")
+        bench.store.save(record)
+        bench.store.append(record, said(f"later {number}"))
+    after = [entry for entry in bench.store.entries(record.id)]
+    same(after[len(beside)].message, said("changed 2"), "the changed message")
+    after[len(beside)] = replace(after[len(beside)], message=before[len(beside)].message)
+    for old, new in zip(before, after, strict=False):
+        same(new.message, old.message, f"the message of entry {old.id}")
+        equal(replace(new, message=None), replace(old, message=None), f"entry {old.id}")
+    same([entry.message for entry in after[len(before) :]], [said(f"later {n}") for n in range(3)], "the end")

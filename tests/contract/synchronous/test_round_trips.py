@@ -99,6 +99,12 @@ def rewritten(t: Trial) -> Conversation:
     return record
 
 
+def rewritten_early(t: Trial) -> Conversation:
+    record = long(t)
+    record.messages[1] = said("other")
+    return record
+
+
 def with_long_history(t: Trial) -> Conversation:
     record = t.create()
     for _ in range(145):
@@ -157,6 +163,7 @@ TABLE: dict[str, Row] = {
     "save, members": Row(1, changed, lambda t, c: t.store.save(c)),
     "save, appended messages": Row(1, longer, lambda t, c: t.store.save(c)),
     "save, a recent message": Row(1, rewritten, lambda t, c: t.store.save(c)),
+    "save, an old message": Row(3, rewritten_early, lambda t, c: t.store.save(c)),
     "append": Row(1, short, lambda t, c: t.store.append(c.id, said())),
     "append, to a long one": Row(1, long, lambda t, c: t.store.append(c.id, series(10))),
     "append, on a record": Row(1, short, lambda t, c: t.store.append(c, said(), usage=Usage(requests=1))),
