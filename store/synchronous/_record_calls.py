@@ -85,8 +85,8 @@ class RecordCalls(StoreFace):
 
         What others changed meanwhile is taken in first when it is something else; the record then holds both.
         Queues are no part of it. ``cancelled`` stays under a save that brings submitted, working or idle;
-        ``force`` lets any status follow. Round trips: 0 or 1, 3 when an older message than those of the newest
-        run changed, more after another writer.
+        ``force`` lets any status follow. Round trips: 0 or 1, 3 when an older message than the
+        newest run has was changed, more after another writer.
 
         Raises:
             ConflictError: the same member was changed by another writer; ``expected`` is what it was when
