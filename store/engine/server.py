@@ -46,7 +46,8 @@ def launch(folder: EngineFolder) -> Settings:
         UnavailableError: mongod ended; the text says why and what to do.
     """
     mongod = find_mongod()
-    settings = folder.read_settings() or Settings(port=_free_port())
+    kept = folder.read_settings()
+    settings = kept or Settings(port=_free_port())
     if settings.server[:2] > mongod.version[:2]:
         raise _of_another_release(folder, mongod, settings.server)
     for _ in range(_PORT_TRIES):
@@ -54,7 +55,10 @@ def launch(folder: EngineFolder) -> Settings:
         settings = replace(settings, port=port)
         folder.begin_log()
         folder.write_settings(settings)
-        _run_keeper(folder, settings, mongod)
+        if not _run_keeper(folder, settings, mongod):
+            # A process killed since had launched one after the caller looked: its server is joined.
+            settings = kept or settings
+            folder.write_settings(settings)
         if is_up(folder, settings):
             settings = replace(settings, server=mongod.version)
             folder.write_settings(settings)
@@ -111,7 +115,8 @@ def _command(folder: EngineFolder, settings: Settings, mongod: Mongod) -> list[s
     return command
 
 
-def _run_keeper(folder: EngineFolder, settings: Settings, mongod: Mongod) -> None:
+def _run_keeper(folder: EngineFolder, settings: Settings, mongod: Mongod) -> bool:
+    """Launch a keeper; whether it looks after the folder, which another one may do."""
     arguments = [sys.executable, str(Path(keeper.__file__)), str(folder.users)]
     arguments += [str(folder.life), *_command(folder, settings, mongod)]
     with folder.output.open("wb") as printed:
@@ -122,8 +127,12 @@ def _run_keeper(folder: EngineFolder, settings: Settings, mongod: Mongod) -> Non
             )
             while process.poll() is None and not folder.is_kept():
                 time.sleep(0.01)
+            code = process.poll()
         else:
-            subprocess.run(arguments, stdin=subprocess.DEVNULL, stdout=printed, stderr=printed)
+            code = subprocess.run(
+                arguments, stdin=subprocess.DEVNULL, stdout=printed, stderr=printed
+            ).returncode
+    return code != keeper.ANOTHER_IS_THERE
 
 
 def _is_free(port: int) -> bool:

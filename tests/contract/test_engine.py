@@ -21,7 +21,9 @@ from pymongo.errors import OperationFailure
 
 from convostore.schemas.errors import EngineNotFoundError, UnavailableError
 from convostore.store.engine import EmbeddedEngine, find_mongod, resolve_uri
+from convostore.store.engine.folder import EngineFolder, Settings
 from convostore.store.engine.locks import FileLock, is_locked
+from convostore.store.engine.server import launch
 from support.engine_users import EngineUser, servers_on
 from support.servers import Server, wait_until
 
@@ -208,6 +210,21 @@ def test_a_server_that_a_killed_process_had_just_launched_is_joined(folder: Path
         bystander.release()
         write(engine.start(), 1)
         assert len(servers_on(folder)) == 1
+
+
+def test_a_server_that_was_launched_after_the_look_for_one_is_joined(folder: Path) -> None:
+    with EmbeddedEngine(folder) as engine:
+        write(engine.start(), 1)
+        before = EngineFolder(folder).read_settings()
+        found: list[Settings] = []
+        # As a second one that saw no keeper, because the first had not got as far.
+        second = threading.Thread(target=lambda: found.append(launch(EngineFolder(folder))), daemon=True)
+        second.start()
+        second.join(60)
+        assert [one.port for one in found] == [before.port if before else None]
+        assert EngineFolder(folder).read_settings() == found[0]
+        assert len(servers_on(folder)) == 1
+        assert numbers(engine.start()) == [1]
 
 
 def test_a_server_whose_keeper_was_killed_is_joined_and_stopped(folder: Path) -> None:
