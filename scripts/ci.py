@@ -153,7 +153,7 @@ def main() -> int:
         # The tests and the configuration of pytest come along; the packages do not.
         for package in ("schemas", "store", "cli"):
             shutil.rmtree(clean / package, ignore_errors=True)
-        run.step("tests/cli on the wheel", ["python", "-m", "pytest", "-n", "4", "tests/cli"], cwd=clean)
+        run.step("tests/cli on the wheel", ["python", "-m", "pytest", "-n", "3", "tests/cli"], cwd=clean)
         suite = ["python", "-m", "convostore.store.conformance", f"embedded:{folder / 'conformance'}"]
         run.step("conformance of the wheel", suite, cwd=clean)
         run.do("git status", clean_tree)

@@ -106,9 +106,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """All tests run in several processes, which mostly wait for servers; what is chosen runs in one."""
+    """All tests run in several processes, one more than there are cores; what is chosen runs in one."""
     chosen = config.args != config.getini("testpaths") or config.option.markexpr or config.option.keyword
-    return 0 if chosen else 2 * (os.cpu_count() or 1)
+    return 0 if chosen else 1 + (os.cpu_count() or 1)
 
 
 _imported_bare: set[str] = set()

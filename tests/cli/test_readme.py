@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from convostore.schemas.prices import PriceTable
 from support.shared import shared
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +43,15 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def test_every_block_is_of_a_kind_that_is_tested() -> None:
-    assert {kind for kind, _ in BLOCKS} == {"", "console", "python"}
+    assert {kind for kind, _ in BLOCKS} == {"", "console", "python", "toml"}
+
+
+@pytest.mark.parametrize("block", of_kind("toml"), ids=lambda text: text.splitlines()[0][:40])
+def test_toml_blocks_are_price_tables(block: str) -> None:
+    table = PriceTable.read(io.BytesIO(block.encode()), name="prices.toml")
+    february = 1_769_904_000_000
+    price = table.price("gpt-4o", february)
+    assert price is not None and price.cost(1_000_000, 100_000, 0) == Decimal("3.50")
 
 
 @pytest.mark.parametrize("block", of_kind("python"), ids=lambda text: text.splitlines()[0][:40])
