@@ -200,7 +200,9 @@ class _Gatherer(Gatherer):
     ) -> dict[str, JSON]:
         """What the newest checkpoint says beside its messages, as far as it is small."""
         values = checkpoint.get("channel_values")
-        others = {name: held for name, held in dict(values or {}).items() if name not in (chat, "__start__")}
+        others = values
+        if isinstance(values, Mapping):
+            others = {name: held for name, held in values.items() if name not in (chat, "__start__")}
         found: dict[str, JSON] = {"checkpoint_id": document.get("checkpoint_id")}
         more = rest_of(document, *_KEY, "_id", "checkpoint_id", "parent_checkpoint_id", "type", "checkpoint")
         more["metadata"] = _metadata(document.get("metadata"))

@@ -14,6 +14,7 @@ from convostore.schemas.conversations import ConversationStatus, period_of
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._keeping import drop_figures, keep_figures
+from convostore.store.asynchronous._lifting import present
 from convostore.store.asynchronous._rows import HEAD
 from convostore.store.codec import encode_u64
 from convostore.store.faults import Unclear
@@ -39,10 +40,12 @@ async def delete(
 ) -> Deleted:
     """Remove the conversation and every part of it; what a crashed call left of it goes too."""
     keeps = figures == "keep"
-    fields = HEAD if keeps else {"user": 1, "lineage": 1}
+    fields = HEAD if keeps else {"user": 1, "lineage": 1, "schema_version": 1}
     removed: Head | None = None
     for attempt in backend.attempts():
         head = await backend.find_one("conversations", {**owner, **(guard or {})}, fields, comment="delete")
+        if head is not None:
+            head = await present(backend, owner, head, fields, comment="delete")
         if head is None:
             break
         tombstone = {"deletion": {"user": head["user"], "c": owner["_id"], "lin": head["lineage"]}}

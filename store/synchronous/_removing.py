@@ -19,6 +19,7 @@ from convostore.store.results import Deleted
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._keeping import drop_figures, keep_figures
+from convostore.store.synchronous._lifting import present
 from convostore.store.synchronous._rows import HEAD
 
 __all__ = ["Figures", "delete", "delete_expired", "expired", "finish"]
@@ -40,10 +41,12 @@ def delete(
 ) -> Deleted:
     """Remove the conversation and every part of it; what a crashed call left of it goes too."""
     keeps = figures == "keep"
-    fields = HEAD if keeps else {"user": 1, "lineage": 1}
+    fields = HEAD if keeps else {"user": 1, "lineage": 1, "schema_version": 1}
     removed: Head | None = None
     for attempt in backend.attempts():
         head = backend.find_one("conversations", {**owner, **(guard or {})}, fields, comment="delete")
+        if head is not None:
+            head = present(backend, owner, head, fields, comment="delete")
         if head is None:
             break
         tombstone = {"deletion": {"user": head["user"], "c": owner["_id"], "lin": head["lineage"]}}
