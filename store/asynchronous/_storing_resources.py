@@ -128,7 +128,6 @@ class ResourceRestorer:
         if isinstance(content, bytes):
             stored["blob"] = content
         elif content is not None:
-            stored["file"] = ObjectId()
-            await _files.upload(self._backend, stored["file"], content)
+            stored["file"] = await _files.upload(self._backend, content)
         await self._backend.insert_own("resources", [stored], comment=_CALL)
         return id

@@ -164,8 +164,7 @@ async def _document(
         stored["hash"] = resource.hash
     file = None
     if blob is not None and len(blob) > Limits.RESOURCE_INLINE:
-        file = ObjectId()
-        await _files.upload(backend, file, blob)
+        file = await _files.upload(backend, blob)
         stored["file"] = file
     elif blob is not None:
         stored["blob"] = blob

@@ -27,15 +27,19 @@ def _bucket(backend: Backend) -> Any:
     return _pace.bucket(backend.engine, backend.safe_database(), f"{backend.prefix}files")
 
 
-def upload(backend: Backend, id: ObjectId, data: bytes | IO[bytes]) -> None:
-    """Store the bytes, or all that the file, which can be rewound, has to read, under that id."""
+def upload(backend: Backend, data: bytes | IO[bytes]) -> ObjectId:
+    """Store the bytes, or all that the file, which can be rewound, has to read; the id they lie under.
+
+    Each try has an id of its own: what arrives late of an earlier one, its removal too, touches no other.
+    """
     start = 0 if isinstance(data, bytes) else data.tell()
     for attempt in backend.attempts():
+        id = ObjectId()
         try:
             _pace.settle(_bucket(backend).upload_from_stream_with_id(id, str(id), data))
-            return
+            return id
         except PyMongoError as error:
-            # The id is this call's own: what exists under it is what an earlier try stored.
+            # The id is this try's own: what exists under it was stored by the driver's first sending.
             again = isinstance(error, FileExists) or faults.is_unclear(error)
             if not again or backend.is_last(attempt):
                 raise
@@ -43,6 +47,7 @@ def upload(backend: Backend, id: ObjectId, data: bytes | IO[bytes]) -> None:
         delete(backend, id)
         if not isinstance(data, bytes):
             data.seek(start)
+    raise AssertionError("the last try returns or raises")
 
 
 def download(backend: Backend, id: ObjectId) -> bytes:

@@ -127,7 +127,6 @@ class ResourceRestorer:
         if isinstance(content, bytes):
             stored["blob"] = content
         elif content is not None:
-            stored["file"] = ObjectId()
-            _files.upload(self._backend, stored["file"], content)
+            stored["file"] = _files.upload(self._backend, content)
         self._backend.insert_own("resources", [stored], comment=_CALL)
         return id

@@ -161,8 +161,7 @@ def _document(backend: Backend, resource: Resource, user: str) -> tuple[dict[str
         stored["hash"] = resource.hash
     file = None
     if blob is not None and len(blob) > Limits.RESOURCE_INLINE:
-        file = ObjectId()
-        _files.upload(backend, file, blob)
+        file = _files.upload(backend, blob)
         stored["file"] = file
     elif blob is not None:
         stored["blob"] = blob
