@@ -102,7 +102,12 @@ def import_(
     from convostore.cli import import_report
     from convostore.cli.folders import files_to_import
     from convostore.cli.output import print_json
-    from convostore.schemas.errors import ImportFormatError, InvalidRecordError, SchemaVersionError
+    from convostore.schemas.errors import (
+        ImportFormatError,
+        InvalidRecordError,
+        SchemaVersionError,
+        UnavailableError,
+    )
     from convostore.store import ImportReport
     from convostore.store.source_layouts import shown_uri
 
@@ -151,6 +156,11 @@ def import_(
                     if report is not None:
                         import_report.write(report, import_report.as_json(shown, done, dry_run))
                     raise
+            except UnavailableError as error:
+                # Nor does one that needs a package which is not installed; without a database all ends.
+                if error.capability is None or len(names) == 1:
+                    raise
+                done.append(ImportReport(format, dry_run, error=_reason(error)))
     if left:
         done[-1].note(
             f"{len(left):,} other files of the folders were not taken, such as {', '.join(left[:3])}"

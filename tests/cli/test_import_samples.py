@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import random
 
 import pytest
@@ -13,6 +14,7 @@ from support.sample_exports import samples
 from support.shared import shared
 
 ENDINGS = (".png", ".jsonl", ".json", ".txt", ".zip", ".bson", "", ".gz")
+HAS_LANGGRAPH = importlib.util.find_spec("ormsgpack") is not None
 FORMATS = {
     "langchain-messages": "langchain",
     "langchain-mongo": "langchain",
@@ -27,6 +29,8 @@ def test_names_and_endings_do_not_matter(convostore: Command, store: Conversatio
     dice = random.Random(4)
     # A delta belongs to a conversation that is not there, and its import fails.
     names = [name for name in samples() if name != "anda/engine-delta.json"]
+    if not HAS_LANGGRAPH:
+        names = [name for name in names if not name.startswith("langgraph")]
     dice.shuffle(names)
     files = {}
     for place, name in enumerate(names):
@@ -42,3 +46,16 @@ def test_names_and_endings_do_not_matter(convostore: Command, store: Conversatio
     }
     assert [one["error"] for one in done["files"]] == [None] * len(names)
     assert done["failed"] == 0 and done["imported"] == store.count(user="alice")
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(HAS_LANGGRAPH, reason="the extra langgraph is installed")
+def test_a_file_that_needs_a_missing_package_keeps_no_other_out(convostore: Command) -> None:
+    folder = shared("data/exports")
+    files = [
+        folder / "langgraph-checkpoint/mongo-0.5.1-checkpoints.jsonl",
+        folder / "sharegpt/fastchat-dummy.json",
+    ]
+    done = convostore("import", *files, "--user", "alice", "--json")
+    assert (done.code, done.json["imported"]) == (1, 500)
+    assert "convostore[langgraph]" in done.json["files"][0]["error"]
