@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from convostore.cli.charts.contents import chart_of, grid_of, ranking_of
@@ -11,7 +11,7 @@ from convostore.cli.charts.drawing import picture
 from convostore.cli.charts.page import Page, Section, inline_svg
 from convostore.cli.charts.shapes import Chart, Grid, Ranking, edges_of, range_text
 from convostore.cli.output import plain
-from convostore.cli.tables import cells, headings, number_columns, remarks_of
+from convostore.cli.tables import cells, headings, number_columns, remarks_of, says_something
 from convostore.store import HeatRow, TopRow, UsageRow, WaitingRow
 
 __all__ = ["Answers", "report_page"]
@@ -48,7 +48,7 @@ def report_page(found: Answers, about: Sequence[str]) -> Page:
     sections: list[Section] = []
     for title, rows in {"Usage": found.usage, **found.series}.items():
         shape = chart_of(rows, found.by, found.zone, found.currency or "")
-        happened = [row for row in rows if _says_something(row)]
+        happened = [row for row in rows if says_something(row)]
         notes = ["A period in which nothing happened has no row."] if len(happened) < len(rows) else []
         sections.append(_section(len(sections), title, shape, happened, notes))
     grid = grid_of(found.heat, "tokens", found.zone, f"Tokens by hour and weekday\n{span}")
@@ -81,11 +81,6 @@ def _section(
         return Section(title, drawn, notes=[*notes, *([] if drawn else ["Nothing."])])
     texts = [[plain(cell) for cell in row] for row in cells(rows)]
     return Section(title, drawn, headings(rows), texts, number_columns(rows), notes, folded)
-
-
-def _says_something(row: Any) -> bool:
-    """Whether anything but the period's name is in a row."""
-    return any(getattr(row, field.name) for field in fields(row) if field.name not in ("start", "label"))
 
 
 def _totals(found: Answers) -> list[tuple[str, str]]:

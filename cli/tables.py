@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import asdict, fields
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,18 @@ from convostore.cli.charts.shapes import Unit
 from convostore.cli.charts.units import short
 from convostore.cli.files import writing
 from convostore.schemas.json_output import foreign_json
+from convostore.store import members_of
 
-__all__ = ["cells", "csv_text", "headings", "number_columns", "remarks_of", "rows_json", "write_rows"]
+__all__ = [
+    "cells",
+    "csv_text",
+    "headings",
+    "number_columns",
+    "remarks_of",
+    "rows_json",
+    "says_something",
+    "write_rows",
+]
 
 _HEADINGS = {
     "label": "PERIOD",
@@ -53,9 +62,12 @@ def cells(rows: Sequence[Any]) -> list[list[str]]:
 
 def _is_idle(row: Any) -> bool:
     """Whether it is a period in which nothing happened."""
-    return hasattr(row, "label") and not any(
-        getattr(row, field.name) for field in fields(row) if field.name not in ("start", "label")
-    )
+    return hasattr(row, "label") and not says_something(row)
+
+
+def says_something(row: Any) -> bool:
+    """Whether anything but the period's name is in a row."""
+    return any(value for name, value in row._asdict().items() if name not in ("start", "label"))
 
 
 def number_columns(rows: Sequence[Any]) -> list[int]:
@@ -88,7 +100,7 @@ def remarks_of(rows: Sequence[Any]) -> list[str]:
 
 
 def _shown(rows: Sequence[Any]) -> list[str]:
-    names = [field.name for field in fields(rows[0]) if field.name not in _ASIDE]
+    names = [name for name in rows[0]._fields if name not in _ASIDE]
     return [name for name in names if name != "cost" or any(row.cost is not None for row in rows)]
 
 
@@ -104,18 +116,15 @@ def _cell(name: str, value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def csv_text(rows: Sequence[Any], kind: type) -> str:
+def csv_text(rows: Sequence[Any], kind: Any) -> str:
     """A line of names and one for each row: numbers as they are, what is not known empty, lists as JSON."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(kind)], lineterminator="\n")
+    writer = csv.DictWriter(text, kind._fields, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        members = asdict(row)
+        members = members_of(row).items()
         writer.writerow(
-            {
-                name: foreign_json(value) if isinstance(value, (list, tuple)) else value
-                for name, value in members.items()
-            }
+            {name: foreign_json(value) if isinstance(value, list) else value for name, value in members}
         )
     return text.getvalue()
 
@@ -123,12 +132,12 @@ def csv_text(rows: Sequence[Any], kind: type) -> str:
 def rows_json(rows: Sequence[Any], **named: Any) -> dict[str, Any]:
     """The rows as JSON with the zone and whatever else names the answer; what is None is left out of that."""
     return {
-        "rows": [asdict(row) for row in rows],
+        "rows": [members_of(row) for row in rows],
         **{name: value for name, value in named.items() if value is not None},
     }
 
 
-def write_rows(path: Path, rows: Sequence[Any], kind: type, zone: str, **named: Any) -> None:
+def write_rows(path: Path, rows: Sequence[Any], kind: Any, zone: str, **named: Any) -> None:
     """Write the rows into a file that ends with .csv, .json, .parquet or .arrow, whole or not at all."""
     suffix = path.suffix.lower()
     if suffix == ".csv":
@@ -141,7 +150,7 @@ def write_rows(path: Path, rows: Sequence[Any], kind: type, zone: str, **named: 
         write(content)
 
 
-def _columnar(suffix: str, rows: Sequence[Any], kind: type, zone: str) -> bytes:
+def _columnar(suffix: str, rows: Sequence[Any], kind: Any, zone: str) -> bytes:
     from convostore.store import to_arrow
 
     table = to_arrow(rows, zone=zone, kind=kind)

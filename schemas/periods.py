@@ -22,6 +22,8 @@ QUARTER_MS = 900_000
 """A quarter of an hour: the smallest step between the offsets of today's zones."""
 
 _MOST = 200_000
+_HOUR_MS = 3_600_000
+_CLOCK = tuple(f"{hour:02d}:00" for hour in range(24))
 
 
 class By(str, Enum):
@@ -92,21 +94,39 @@ def periods(since: int, until: int, by: By | str, zone: ZoneInfo) -> list[Period
 
 
 def _hours(start: int, until: int, zone: ZoneInfo) -> list[Period]:
-    """The hours of a range; there are many, so nothing is computed twice."""
-    if until - start > _MOST * 3_600_000:
+    """The hours of a range; there are many, so most are made day by day."""
+    if until - start > _MOST * _HOUR_MS:
         raise _too_many()
     found: list[Period] = []
-    local = _local(start, zone)
     while start < until:
-        offset = local.utcoffset()
-        end = start + 3_600_000
-        later = _local(end, zone)
-        if local.minute or later.utcoffset() != offset:
+        local = _local(start, zone)
+        named = local.isoformat(timespec="minutes")
+        even = _even_hours(start, until, local, zone)
+        if even:
+            starts = range(start, start + (even + 1) * _HOUR_MS, _HOUR_MS)
+            day, offset = named[:11], named[16:]
+            labels = [day + hour + offset for hour in _CLOCK[local.hour : local.hour + even]]
+            found += map(Period, starts, starts[1:], labels)
+            start = starts[-1]
+        else:
             end = _next_hour(start, zone)
-            later = _local(end, zone)
-        found.append(Period(start, end, local.isoformat(timespec="minutes")))
-        start, local = end, later
+            found.append(Period(start, end, named))
+            start = end
     return found
+
+
+def _even_hours(start: int, until: int, local: datetime, zone: ZoneInfo) -> int:
+    """How many hours from ``start`` to midnight, or ``until``, are full ones of the same offset."""
+    if local.minute:
+        return 0
+    most = min(24 - local.hour, -(-(until - start) // _HOUR_MS))
+    if zone.utcoffset(None) is not None:  # it never changes
+        return most
+    offset = local.utcoffset()
+    for count in range(most):
+        if _local(start + (count + 1) * _HOUR_MS, zone).utcoffset() != offset:
+            return count
+    return most
 
 
 def _too_many() -> QueryError:
@@ -177,7 +197,7 @@ def _next(start: int, by: By, zone: ZoneInfo) -> int:
 def _next_hour(start: int, zone: ZoneInfo) -> int:
     """Where the next local hour begins, or the clock changes, if that is sooner."""
     local = _local(start, zone)
-    end = start + 3_600_000
+    end = start + _HOUR_MS
     if local.minute == 0 and _local(end, zone).utcoffset() == local.utcoffset():
         return end
     for quarter in range(start + QUARTER_MS, end, QUARTER_MS):

@@ -21,6 +21,7 @@ from convostore.store.figures import (
     UsageRow,
     UsersRow,
     WaitingRow,
+    members_of,
 )
 from convostore.store.migrations.reports import MigrationReport, MigrationStatus, Refusal, StepStatus
 from convostore.store.parameters import ALL_USERS, UNSET
@@ -81,6 +82,7 @@ __all__ = [
     "UserStore",
     "UsersRow",
     "WaitingRow",
+    "members_of",
     "to_arrow",
     *_errors,
 ]

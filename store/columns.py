@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import types
 from collections.abc import Sequence
-from dataclasses import asdict, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 from convostore.schemas.errors import InvalidRecordError, UnavailableError
 from convostore.schemas.periods import zone_named
+from convostore.store.figures import members_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -38,7 +38,7 @@ def to_arrow(rows: Sequence[Any], *, zone: str = "UTC", kind: type | None = None
     wanted = kind or (type(rows[0]) if rows else None)
     if wanted is None:
         raise InvalidRecordError("kind", "there are no rows: say of which class they would be")
-    if not is_dataclass(wanted) or any(type(row) is not wanted for row in rows):
+    if not hasattr(wanted, "_fields") or any(type(row) is not wanted for row in rows):
         raise InvalidRecordError("rows", f"not all of them are {wanted.__name__}")
     try:
         import pyarrow
@@ -54,7 +54,7 @@ def to_arrow(rows: Sequence[Any], *, zone: str = "UTC", kind: type | None = None
             for name, hint in _members(wanted)
         ]
     )
-    return pyarrow.Table.from_pylist([_valid(asdict(row)) for row in rows], schema=schema)
+    return pyarrow.Table.from_pylist([_valid(members_of(row)) for row in rows], schema=schema)
 
 
 def _valid(value: Any) -> Any:
@@ -68,7 +68,7 @@ def _valid(value: Any) -> Any:
 
 def _members(kind: Any) -> list[tuple[str, Any]]:
     hints = get_type_hints(kind)
-    return [(field.name, hints[field.name]) for field in fields(kind)]
+    return [(name, hints[name]) for name in kind._fields]
 
 
 def _column(name: str, hint: Any) -> Any:
@@ -85,6 +85,6 @@ def _type(hint: Any) -> Any:
 
     if get_origin(hint) is tuple:
         return pyarrow.list_(_type(get_args(hint)[0]))
-    if is_dataclass(hint):
+    if hasattr(hint, "_fields"):
         return pyarrow.struct([_column(name, one) for name, one in _members(hint)])
     return {int: pyarrow.uint64(), float: pyarrow.float64(), str: pyarrow.string()}[hint]

@@ -1,4 +1,4 @@
-"""Rows of figures: what ``store.analytics`` gives back. Values only.
+"""Rows of figures: what ``store.analytics`` gives back. Named tuples: a year has 8,784 hours.
 
 A *series* has a row for each period of the range, in order, with zeros where nothing happened. Its rows begin
 with ``start`` (ms since 1970, where the period begins) and ``label`` (its name in the zone asked for:
@@ -8,8 +8,7 @@ Costs are in the price table's currency, summed exactly and then rounded to mill
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 __all__ = [
     "ConversationsRow",
@@ -25,11 +24,11 @@ __all__ = [
     "UsageRow",
     "UsersRow",
     "WaitingRow",
+    "members_of",
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class UsageRow:
+class UsageRow(NamedTuple):
     """What was credited to a period.
 
     ``conversations`` and ``users`` are the active ones: made in it, written to, or with usage; ``created``
@@ -59,8 +58,7 @@ class UsageRow:
     unpriced: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationsRow:
+class ConversationsRow(NamedTuple):
     """Conversations of a period: ``created`` in it, and ``active``: made, written to, or with usage.
 
     Of the created ones ``imported`` came from elsewhere, and ``forked`` from another conversation.
@@ -74,8 +72,7 @@ class ConversationsRow:
     forked: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class UsersRow:
+class UsersRow(NamedTuple):
     """Active users of a period: ``new`` for the first time ever, ``returning`` others;
     ``users`` both.
     """
@@ -87,8 +84,7 @@ class UsersRow:
     returning: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class MessagesRow:
+class MessagesRow(NamedTuple):
     """Messages written in a period.
 
     ``appends`` are the calls that wrote them, ``edits`` the changes of messages already stored,
@@ -104,8 +100,7 @@ class MessagesRow:
     by_creation: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class StatusRow:
+class StatusRow(NamedTuple):
     """Conversations created in a period, by the status they have now (deleted ones: had at the end)."""
 
     start: int
@@ -119,16 +114,14 @@ class StatusRow:
     failed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonCount:
+class ReasonCount(NamedTuple):
     """How often conversations failed for a reason; ``reason`` is None where none was given."""
 
     reason: str | None
     failures: int
 
 
-@dataclass(frozen=True, slots=True)
-class FailuresRow:
+class FailuresRow(NamedTuple):
     """Failures of a period: each time a conversation became ``failed`` in it, with the reasons, the most
     frequent first.
 
@@ -142,8 +135,7 @@ class FailuresRow:
     reasons: tuple[ReasonCount, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class QueuesRow:
+class QueuesRow(NamedTuple):
     """Waits that ended in a period: how long conversations were ``submitted`` before work on them began.
 
     Percentiles are nearest-rank, None without a wait.
@@ -158,8 +150,7 @@ class QueuesRow:
     longest: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingRow:
+class WaitingRow(NamedTuple):
     """What waits now, and for how long so far. No series: ``queue`` is ``submitted`` (conversations to be
     run), ``steering`` or ``follow_up`` (texts).
 
@@ -175,8 +166,7 @@ class WaitingRow:
     longest: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DurationsRow:
+class DurationsRow(NamedTuple):
     """Conversations created in a period: how long they lasted, and how long the first answer took.
 
     A conversation lasts from its first to its last message (``conversations`` have two that tell their
@@ -198,8 +188,7 @@ class DurationsRow:
     answer_longest: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TopRow:
+class TopRow(NamedTuple):
     """One user, label or model over a range. No series: ``name`` says which, None where there is none (no
     label, a model that is not known).
     """
@@ -216,8 +205,7 @@ class TopRow:
     unpriced: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class HeatRow:
+class HeatRow(NamedTuple):
     """One local hour of the week over a range: ``weekday`` from 0 (Monday) to 6, ``hour`` from 0 to 23.
 
     168 rows by weekday and hour, with zeros. An hour that the clock skips or repeats counts where the clock
@@ -237,3 +225,11 @@ SeriesRow: TypeAlias = (
     UsageRow | ConversationsRow | UsersRow | MessagesRow | StatusRow | FailuresRow | QueuesRow | DurationsRow
 )
 """A row of a series: it has ``start`` and ``label``."""
+
+
+def members_of(row: Any) -> dict[str, Any]:
+    """A row of figures as a dictionary, its lists of rows as lists of dictionaries."""
+    return {
+        name: [members_of(one) for one in value] if isinstance(value, tuple) else value
+        for name, value in row._asdict().items()
+    }

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
-from convostore.schemas.periods import QUARTER_MS
+from convostore.schemas.periods import QUARTER_MS, Period
 from convostore.schemas.prices import PriceTable
 from convostore.store.codec import U64_MAX, decode_u64
-from convostore.store.crediting import LETTERS, Counts
+from convostore.store.crediting import HOUR_QUARTERS, LETTERS, Counts
+from convostore.store.days import HOURS, active_in, columns_between
 
-__all__ = ["Costs", "Tally", "rounded"]
+__all__ = ["Costs", "Tally", "add_days", "cut_hours", "rounded"]
 
 _NOTHING: Final = Counts()
 _MILLIONTH: Final = Decimal("0.000001")
+_HOUR_MS: Final = QUARTER_MS * HOUR_QUARTERS
 
 
 @dataclass(slots=True)
@@ -72,3 +75,31 @@ class Tally:
     def distinct(self) -> tuple[int, int]:
         """How many conversations and users were active."""
         return len(self.conversations), len(self.users)
+
+
+def cut_hours(found: Sequence[Period]) -> set[int]:
+    """The hours that do not lie whole in one of the periods, but for those outside of all."""
+    edges = [period.start for period in found] + [period.end for period in found[-1:]]
+    return {edge // _HOUR_MS for edge in edges if edge % _HOUR_MS}
+
+
+def add_days(
+    documents: Sequence[Mapping[str, Any]], found: Sequence[Period], tallies: Sequence[Tally]
+) -> None:
+    """Add every hour that lies whole in a period, from the documents of days."""
+    hours = [(-(-period.start // _HOUR_MS), period.end // _HOUR_MS) for period in found]
+    first, last = hours[0][0], max(hours[-1][1] - 1, hours[0][0])
+    for short, column in columns_between(documents, first, last).items():
+        if short in LETTERS:
+            for (start, end), tally in zip(hours, tallies, strict=True):
+                if count := sum(column[start - first : end - first]):
+                    tally.add({short: count})
+    starts = [start for start, _ in hours]
+    for document in documents:
+        day = int(document["_id"]["d"]) * HOURS
+        place = max(bisect.bisect_right(starts, day) - 1, 0)
+        while place < len(hours) and starts[place] < day + HOURS:
+            conversations, users = active_in(document, *hours[place])
+            tallies[place].conversations.update(conversations)
+            tallies[place].users.update(users)
+            place += 1

@@ -10,7 +10,6 @@ from convostore.schemas.prices import PriceTable
 from convostore.store.asking import HOUR_MS, Asked, quarters_between
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._tallies import pieces, span, tallies, totals
-from convostore.store.codec import U64_MAX, decode_u64
 from convostore.store.figures import ConversationsRow, HeatRow, MessagesRow, UsageRow, UsersRow
 from convostore.store.sheets import ACTIVE
 from convostore.store.tallying import Tally, rounded
@@ -20,10 +19,6 @@ __all__ = ["conversations", "heat", "messages", "usage", "users"]
 
 _USAGE: Final = ("cn", "un", *"niocrbkxez")
 """The columns of usage in the order of its rows' members."""
-
-
-def _decoded(column: list[Any]) -> list[int]:
-    return [count if type(count) is int else min(decode_u64(count), U64_MAX) for count in column]
 
 
 async def _series(backend: AsyncBackend, asked: Asked, *, comment: str) -> list[tuple[Period, Tally]]:
@@ -42,8 +37,8 @@ async def usage(
     columns = None if prices else await totals(backend, asked, found, comment=comment)
     if columns is not None:
         # There are 8,784 hours in a year: straight from the columns.
-        counted = zip(*(_decoded(columns[name]) for name in _USAGE), strict=True)
-        return [UsageRow(start, label, *row) for (start, _, label), row in zip(found, counted, strict=True)]
+        starts, labels = ([period[place] for period in found] for place in (0, 2))
+        return list(map(UsageRow, starts, labels, *(columns[name] for name in _USAGE)))
     sums = await tallies(backend, asked, found, prices=prices, comment=comment)
     rows = []
     for period, tally in zip(found, sums, strict=True):

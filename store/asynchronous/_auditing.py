@@ -15,8 +15,9 @@ from convostore.store import ledger
 from convostore.store.asynchronous._backend import AsyncBackend
 from convostore.store.asynchronous._rows import rows_for
 from convostore.store.asynchronous._sheeting import note_stale
-from convostore.store.asynchronous._totals import day_documents, days_of
+from convostore.store.asynchronous._totals import held_days, made_days
 from convostore.store.codec import decode_u64
+from convostore.store.days import HOURS, days_of
 from convostore.store.heads import Head
 from convostore.store.results import Finding
 from convostore.store.sheets import sheets_of
@@ -138,16 +139,17 @@ async def _differing_days(backend: AsyncBackend, days: Sequence[int]) -> list[in
         part = days[start : start + _DAYS]
         with backend.call(_CALL):
             before = await _noted(backend)
-            fresh = await day_documents(backend, part, comment=_CALL)
-            query = {"_id": {"$in": [{"d": Int64(day)} for day in part]}}
-            held = {
-                int(one["_id"]["d"]): one
-                for one in await backend.find("sheets", query, {"f": 0}, comment=_CALL)
-            }
+            fresh = await made_days(backend, part, comment=_CALL)
+            held: dict[int, list[dict[str, Any]]] = {day: [] for day in part}
+            first, last = part[0] * HOURS, part[-1] * HOURS
+            for one in await held_days(backend, first, last, comment=_CALL):
+                # A further one that became needless says nothing.
+                if int(one["_id"]["d"]) in held and (len(one) > 1 or "p" not in one["_id"]):
+                    held[int(one["_id"]["d"])].append(one)
             after = await _noted(backend)
         if before is not None and after is not None:
             noted = set(days_of(before | after))
-            wrong += [day for day in part if day not in noted and held.get(day) != fresh[day]]
+            wrong += [day for day in part if day not in noted and held[day] != fresh[day]]
     return wrong
 
 

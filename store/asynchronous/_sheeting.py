@@ -17,7 +17,8 @@ from pymongo import ReplaceOne
 from convostore.schemas.errors import UnavailableError
 from convostore.store.asynchronous import _pace
 from convostore.store.asynchronous._backend import AsyncBackend
-from convostore.store.asynchronous._totals import days_of, write_days
+from convostore.store.asynchronous._totals import write_days
+from convostore.store.days import days_of
 from convostore.store.faults import Unclear
 from convostore.store.sheets import sheets_of
 

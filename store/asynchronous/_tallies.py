@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from convostore.schemas.periods import By, Period, period_places
 from convostore.schemas.prices import PriceTable
 from convostore.store.asking import CALENDAR_HOURS, HOUR_MS, Asked, hours_of
 from convostore.store.asynchronous._backend import AsyncBackend
-from convostore.store.asynchronous._totals import columns_between
-from convostore.store.crediting import HOUR_QUARTERS, LETTERS
+from convostore.store.asynchronous._totals import held_days
+from convostore.store.days import columns_between
 from convostore.store.sheets import is_active
-from convostore.store.tallying import Tally
+from convostore.store.tallying import Tally, add_days, cut_hours
 
 __all__ = ["pieces", "span", "tallies", "totals"]
-
-_QUARTER_MS = HOUR_MS // HOUR_QUARTERS
 
 
 async def span(backend: AsyncBackend, asked: Asked, *, comment: str) -> tuple[int, int] | None:
@@ -50,15 +48,15 @@ async def tallies(
     sums = [Tally() for _ in found]
     if not found:
         return sums
-    plain = asked.is_plain and prices is None
-    split = {period.start // HOUR_MS for period in found if period.start % HOUR_MS}
-    split |= {period.end // HOUR_MS for period in found[-1:] if period.end % HOUR_MS}
     query: dict[str, Any] = {"h": hours_of(found)}
-    if plain and len(split) * 4 < (found[-1].end - found[0].start) // HOUR_MS:
-        await _add_hours(backend, found, sums, split, comment=comment)
-        if not split:
-            return sums
-        query = {"h": {"$in": sorted(split)}}
+    if asked.is_plain and prices is None:
+        cut = cut_hours(found)
+        first, last = query["h"]["$gte"], query["h"]["$lte"]
+        if len(cut) * 4 < last - first + 1:
+            add_days(await held_days(backend, first, last, comment=comment), found, sums)
+            if not cut:
+                return sums
+            query = {"h": {"$in": sorted(cut)}}
     parts = await pieces(backend, asked, query, comment=comment)
     for part, place in zip(parts, period_places(found, [part["q"] for part in parts]), strict=True):
         if place >= 0:
@@ -71,7 +69,7 @@ async def tallies(
 
 async def totals(
     backend: AsyncBackend, asked: Asked, found: Sequence[Period], *, comment: str
-) -> Mapping[str, list[Any]] | None:
+) -> Mapping[str, list[int]] | None:
     """A column for each counter, and of distinct conversations and users, when each period is an hour of UTC
     and everything counts; None otherwise.
     """
@@ -80,31 +78,8 @@ async def totals(
     first, last = found[0].start // HOUR_MS, found[-1].end // HOUR_MS - 1
     if last - first + 1 != len(found) or any(period.start % HOUR_MS for period in found):
         return None
-    return await columns_between(backend, first, last, comment=comment)
-
-
-async def _add_hours(
-    backend: AsyncBackend,
-    found: Sequence[Period],
-    sums: Sequence[Tally],
-    split: Set[int],
-    *,
-    comment: str,
-) -> None:
-    """Hours that lie in one period each: all but the split ones."""
-    first, last = found[0].start // HOUR_MS, (found[-1].end - 1) // HOUR_MS
-    quarters = range(first * HOUR_QUARTERS, (last + 1) * HOUR_QUARTERS, HOUR_QUARTERS)
-    places = period_places(found, quarters)
-    columns = await columns_between(backend, first, last, comment=comment)
-    for short in LETTERS:
-        for hour, place, count in zip(range(first, last + 1), places, columns[short], strict=True):
-            if count and place >= 0 and hour not in split:
-                sums[place].add({short: count})
-    query = {"h": {**hours_of(found), "$nin": sorted(split)}}
-    for sheet in await backend.find("sheets", query, {"_id": 0, "h": 1, "cs": 1, "us": 1}, comment=comment):
-        place = places[sheet["h"] - first]
-        if place >= 0:
-            sums[place].meet(sheet["cs"], sheet["us"])
+    documents = await held_days(backend, first, last, comment=comment, totals=True)
+    return columns_between(documents, first, last)
 
 
 async def pieces(

@@ -16,11 +16,12 @@ from bson.int64 import Int64
 from pymongo import ReplaceOne
 
 from convostore.schemas.errors import UnavailableError
+from convostore.store.days import days_of
 from convostore.store.faults import Unclear
 from convostore.store.sheets import sheets_of
 from convostore.store.synchronous import _pace
 from convostore.store.synchronous._backend import Backend
-from convostore.store.synchronous._totals import days_of, write_days
+from convostore.store.synchronous._totals import write_days
 
 __all__ = ["Runner", "delete_slowly", "is_noted", "note_stale", "runner", "write_every", "write_noted"]
 

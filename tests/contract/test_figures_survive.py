@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from pymongo import MongoClient
 
 from convostore.schemas.conversations import Conversation
-from convostore.store import ALL_USERS, ConversationStore
+from convostore.store import ALL_USERS, ConversationStore, members_of
 from support.command_log import CommandLog
 from support.servers import Server
 
@@ -41,7 +41,7 @@ class World:
         """What every question answers."""
         analytics = self.store.analytics
         found = {
-            name: [asdict(row) for row in getattr(analytics, name)(user=ALL_USERS)]
+            name: [members_of(row) for row in getattr(analytics, name)(user=ALL_USERS)]
             for name in (
                 "usage",
                 "conversations",
@@ -54,7 +54,7 @@ class World:
             )
         }
         for of in ("users", "labels", "models"):
-            found[of] = [asdict(row) for row in analytics.top(of, user=ALL_USERS)]
+            found[of] = [members_of(row) for row in analytics.top(of, user=ALL_USERS)]
         return found
 
     def sums(self) -> tuple[int, int, int]:
@@ -350,11 +350,28 @@ BREAKS: dict[str, tuple[str, Any]] = {
     "a sheet is gone": ("sheet", lambda database: database.sheets.delete_one({"t.n": {"$gt": 0}})),
     "a sheet's user is another": (
         "sheet",
-        lambda database: database.sheets.update_one({"us": "bob"}, {"$set": {"us": ["mallory"]}}),
+        lambda database: database.sheets.update_one(
+            {"h": {"$gt": 0}, "us": "bob"}, {"$set": {"us": ["mallory"]}}
+        ),
     ),
     "a day's total says more": (
         "totals",
         lambda database: database.sheets.update_one({"_id.d": {"$gt": 0}}, {"$inc": {"n.9": 1}}),
+    ),
+    "a day's user is another": (
+        "totals",
+        lambda database: database.sheets.update_one(
+            {"_id.d": {"$gt": 0}, "us": "bob"}, {"$set": {"us.$": "mallory"}}
+        ),
+    ),
+    "a day has a further part": (
+        "totals",
+        lambda database: database.sheets.insert_one(
+            {
+                **database.sheets.find_one({"_id.d": {"$gt": 0}, "us": "bob"}, {"us": 1, "uh": 1}),
+                "_id": {**database.sheets.find_one({"_id.d": {"$gt": 0}, "us": "bob"})["_id"], "p": 1},
+            }
+        ),
     ),
     "a sheet too many": (
         "sheet",

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from convostore.schemas.conversations import Conversation, ConversationStatus
 from convostore.schemas.entries import Page
 from convostore.schemas.resources import Resource
 from convostore.schemas.transcript import Transcript
-from convostore.store.figures import HeatRow, WaitingRow
+from convostore.store.figures import HeatRow, WaitingRow, members_of
 from convostore.store.results import CheckReport, Collected, Deleted
 from convostore.store.synchronous.analytics import Analytics
 from convostore.store.synchronous.resources import Resources
@@ -292,7 +292,7 @@ def is_empty(result: Any) -> bool:
     if isinstance(result, list) and result and isinstance(result[0], (WaitingRow, HeatRow)):
         # Their rows are there whatever there is; all but the names in them is then zero or None.
         keys = ("queue", "weekday", "hour")
-        return not any(value for row in result for name, value in asdict(row).items() if name not in keys)
+        return not any(value for row in result for name, value in members_of(row).items() if name not in keys)
     return result == [] or (type(result) is int and result == 0)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from dataclasses import asdict
 from datetime import datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -14,7 +13,16 @@ import pytest
 from pyarrow import parquet
 
 from convostore.schemas.errors import InvalidRecordError, QueryError, UnavailableError
-from convostore.store import FailuresRow, HeatRow, ReasonCount, TopRow, UsageRow, WaitingRow, to_arrow
+from convostore.store import (
+    FailuresRow,
+    HeatRow,
+    ReasonCount,
+    TopRow,
+    UsageRow,
+    WaitingRow,
+    members_of,
+    to_arrow,
+)
 from support.figure_rows import SERIES, heat_rows, made_rows, top_rows
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -39,10 +47,7 @@ def back(table: Any) -> list[dict[str, Any]]:
 
 
 def plain(rows: list[Any]) -> list[dict[str, Any]]:
-    return [
-        {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(row).items()}
-        for row in rows
-    ]
+    return [members_of(row) for row in rows]
 
 
 @pytest.mark.parametrize("kind", SERIES, ids=lambda kind: kind.__name__)
@@ -75,7 +80,7 @@ def test_the_greatest_counter_and_what_is_not_known_are_kept() -> None:
     assert read.column("cost").to_pylist() == [None, 0.25]
     reasons = (ReasonCount(None, 2), ReasonCount("no credit", 1))
     read = through_parquet(to_arrow([FailuresRow(0, "x", 3, 3, reasons)]))
-    assert read.column("reasons").to_pylist() == [[asdict(one) for one in reasons]]
+    assert read.column("reasons").to_pylist() == [[members_of(one) for one in reasons]]
 
 
 def test_half_a_character_is_written_as_its_escape() -> None:

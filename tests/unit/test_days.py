@@ -1,0 +1,105 @@
+"""Documents of days: whatever the sheets say of any hours comes back, in however many parts."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from bson import decode, encode
+from bson.int64 import Int64
+from hypothesis import given
+from hypothesis import strategies as st
+
+from convostore.schemas.periods import Period
+from convostore.store.codec import OPTIONS, U64_MAX, encode_u64
+from convostore.store.days import COLUMNS, HOURS, active_in, columns_between, day_documents
+from convostore.store.tallying import Tally, add_days, cut_hours
+
+DAY = 19_700
+HOUR_MS = 3_600_000
+
+ids = st.integers(0, 12) | st.sampled_from([2**63 - 1, 2**63, U64_MAX])
+hours = st.fixed_dictionaries(
+    {
+        "n": st.integers(0, 3) | st.just(2**40),
+        "cs": st.sets(ids, max_size=6),
+        "us": st.sets(st.sampled_from("abcd€")),
+    }
+)
+days = st.dictionaries(st.integers(0, 2 * HOURS - 1), hours, max_size=12)
+
+
+def stored(found: dict[int, Any], most: int) -> list[dict[str, Any]]:
+    """The documents of two days, as the database gives them back."""
+    documents = []
+    for day in (0, 1):
+        sheets = [
+            {
+                "h": Int64((DAY + day) * HOURS + hour % HOURS),
+                "t": {"n": one["n"], "cn": len(one["cs"]), "un": len(one["us"])},
+                "cs": [encode_u64(id) for id in one["cs"]],
+                "us": list(one["us"]),
+            }
+            for hour, one in found.items()
+            if hour // HOURS == day
+        ]
+        documents += day_documents(DAY + day, sheets, most)
+    return [decode(encode(one, codec_options=OPTIONS), OPTIONS) for one in documents]
+
+
+@given(days, st.integers(1, 4), st.integers(-3, 50), st.integers(0, 50))
+def test_the_active_of_any_hours(found: dict[int, Any], most: int, start: int, length: int) -> None:
+    documents = stored(found, most)
+    conversations: set[int] = set()
+    users: set[str] = set()
+    first = DAY * HOURS
+    for document in documents:
+        assert len(document.get("us", ())) <= most
+        some, named = active_in(document, first + start, first + start + length)
+        conversations.update(some)
+        users.update(named)
+    within = [one for hour, one in found.items() if start <= hour < start + length]
+    assert conversations == set().union(*(one["cs"] for one in within))
+    assert users == set().union(*(one["us"] for one in within))
+
+
+@given(days, st.integers(0, 47), st.integers(1, 48))
+def test_the_columns_of_any_hours(found: dict[int, Any], start: int, length: int) -> None:
+    first, last = DAY * HOURS + start, DAY * HOURS + min(start + length, 2 * HOURS) - 1
+    columns = columns_between(stored(found, 2), first, last)
+    assert set(columns) == set(COLUMNS)
+    empty = {"n": 0, "cs": (), "us": ()}
+    wanted = [found.get(hour - DAY * HOURS, empty) for hour in range(first, last + 1)]
+    assert columns["n"] == [one["n"] for one in wanted]
+    assert columns["cn"] == [len(one["cs"]) for one in wanted]
+    assert columns["un"] == [len(one["us"]) for one in wanted]
+    assert not any(columns["i"])
+
+
+@given(days, st.lists(st.integers(0, 4 * 2 * HOURS), min_size=2, unique=True))
+def test_whole_hours_go_into_the_period_they_lie_in(found: dict[int, Any], edges: list[int]) -> None:
+    start = DAY * HOURS * HOUR_MS
+    ends = [start + edge * HOUR_MS // 4 for edge in sorted(edges)]
+    periods = [Period(one, two, "") for one, two in itertools.pairwise(ends)]
+    tallies = [Tally() for _ in periods]
+    add_days(stored(found, 3), periods, tallies)
+    for period, tally in zip(periods, tallies, strict=True):
+        within = [
+            one
+            for hour, one in found.items()
+            if period.start <= start + hour * HOUR_MS and start + (hour + 1) * HOUR_MS <= period.end
+        ]
+        assert tally.counts().messages == sum(one["n"] for one in within)
+        assert tally.conversations == set().union(*(one["cs"] for one in within))
+        assert tally.users == set().union(*(one["us"] for one in within))
+
+
+def test_hours_that_an_edge_cuts() -> None:
+    quarter = HOUR_MS // 4
+    periods = [
+        Period(0, 5 * quarter, ""),
+        Period(5 * quarter, 8 * quarter, ""),
+        Period(8 * quarter, 9 * quarter, ""),
+    ]
+    assert cut_hours(periods) == {1, 2}
+    assert cut_hours([Period(0, HOUR_MS, "")]) == set()
