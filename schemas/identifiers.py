@@ -37,6 +37,7 @@ MAX_ID_LENGTH = 256
 """Characters a user or a thread may have."""
 
 _PRINCIPAL_LIKE = re.compile(r"(?:[a-z2-7]{5}-){4,}[^-]*")
+_PRINCIPAL_LETTERS = re.compile(r"(?:[a-z2-7]{5}-)+[a-z2-7]{1,5}", re.IGNORECASE)
 
 
 def check_u64(value: Any, path: str) -> int:
@@ -182,6 +183,8 @@ class Principal:
     @classmethod
     def is_valid(cls, text: str) -> bool:
         """Whether the text is a principal."""
+        if isinstance(text, str) and not _PRINCIPAL_LETTERS.fullmatch(text):
+            return False  # most that is none is told so without decoding it
         try:
             cls.parse(text)
         except InvalidRecordError:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 
-from convostore.schemas.json_values import JSON
+from convostore.schemas.json_values import JSON, dump_strict
 
 __all__ = ["foreign_json"]
 
@@ -17,9 +16,9 @@ def foreign_json(value: JSON) -> str:
     back they stay that object. The canonical format is the one that loses nothing.
     """
     try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+        return dump_strict(value)
     except ValueError:
-        return json.dumps(_finite(value), separators=(",", ":"), allow_nan=False)
+        return dump_strict(_finite(value))
 
 
 def _finite(value: JSON) -> JSON:

@@ -24,6 +24,7 @@ __all__ = [
     "check_json",
     "dump_exact",
     "dump_readable",
+    "dump_strict",
     "dump_text",
     "image",
     "images",
@@ -42,6 +43,9 @@ _WIDE = 16  # members from which a value is written member by member
 _MAX_INT_BITS = 14_283  # 4,300 digits: what Python turns into text and back by default
 _HALF = re.compile("[\ud800-\udfff]")
 _ATOMS = frozenset({type(None), bool, int, float, str})
+# An encoder each, since json.dumps makes one at every call that asks for these separators.
+_compact = json.JSONEncoder(separators=(",", ":")).encode
+_strict = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False).encode
 
 
 def image(value: JSON) -> bytes | None:
@@ -168,7 +172,7 @@ def _are_distinct(keys: Collection[str]) -> bool:
 
 def dump_text(value: JSON) -> str:
     """Compact ASCII JSON for the database: NaN and infinities as Python writes them, whole numbers whole."""
-    return json.dumps(value, separators=(",", ":"))
+    return _compact(value)
 
 
 def text_digest(value: JSON) -> tuple[str, int]:
@@ -209,6 +213,7 @@ _INT, _FLOAT = "$int", "$float"
 _LIKE_A_TAG = re.compile(r"\$+(?:int|float)")
 _WHOLE = re.compile(r"-?[0-9]+")
 _SAFE = 2**53
+_UNTAGGED = frozenset({str, type(None), bool})
 _ONE_LINE = 90
 _MOST_LINED = 256 << 10  # characters; Python's encoder with line breaks is no C
 
@@ -220,7 +225,17 @@ def dump_exact(value: JSON) -> str:
     ``{"$int":"9007199254740993"}`` (readers of doubles only would round them), and a dict whose only key
     is ``$int`` or ``$float``, with one or more ``$``, has that key written with one ``$`` more.
     """
-    return json.dumps(_tagged(value), separators=(",", ":"), allow_nan=False)
+    return _strict(_tagged(value))
+
+
+def dump_strict(value: JSON) -> str:
+    """Compact ASCII JSON as every strict parser reads it, nothing tagged.
+
+    Raises:
+        ValueError: there is a NaN or an infinity in it.
+
+    """
+    return _strict(value)
 
 
 def dump_readable(value: JSON, *, lines: bool = False) -> str:
@@ -242,18 +257,25 @@ def dump_readable(value: JSON, *, lines: bool = False) -> str:
 
 # Both ways take one frame a level (a comprehension would take two), so that MAX_DEPTH of them fit the stack.
 def _tagged(value: JSON) -> JSON:
+    """The value with its tags; itself when it needs none, as nearly all do."""
     kind = type(value)
     if kind is dict:
-        plain = {}
+        plain = value
         for key, item in value.items():
-            plain[key] = item if type(item) is str else _tagged(item)
+            if type(item) not in _UNTAGGED and (tagged := _tagged(item)) is not item:
+                if plain is value:
+                    plain = value.copy()
+                plain[key] = tagged
         if len(plain) == 1 and _LIKE_A_TAG.fullmatch(key):
             return {"$" + key: plain[key]}
         return plain
     if kind is list:
-        items = []
-        for item in value:
-            items.append(item if type(item) is str else _tagged(item))
+        items = value
+        for place, item in enumerate(value):
+            if type(item) not in _UNTAGGED and (tagged := _tagged(item)) is not item:
+                if items is value:
+                    items = value.copy()
+                items[place] = tagged
         return items
     if kind is int and not -_SAFE <= value <= _SAFE:
         return {_INT: str(value)}

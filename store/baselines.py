@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from bson.objectid import ObjectId
-from pydantic import ValidationError
 
 from convostore.schemas.conversations import (
     Conversation,
@@ -18,8 +17,8 @@ from convostore.schemas.conversations import (
 from convostore.schemas.diff import QUEUES, Snapshot
 from convostore.schemas.errors import InvalidRecordError
 from convostore.schemas.json_values import same_json
-from convostore.store.codec import decode_body, decode_u64, encode_u64
-from convostore.store.heads import Head, decode_attachment, record_members
+from convostore.store.codec import decode_u64, encode_u64
+from convostore.store.heads import Head, record_of
 from convostore.store.runs import StoredEntry
 
 __all__ = ["Baseline", "adopt", "advanced", "baseline", "check_queues", "load", "note", "owner_of", "renew"]
@@ -61,17 +60,7 @@ class Baseline:
 
 def load(head: Head, entries: Sequence[StoredEntry], blobs: Mapping[ObjectId, bytes]) -> Conversation:
     """The record of a head and all its entries (with ids), with its baseline noted."""
-    try:
-        record = Conversation(
-            **record_members(head),
-            messages=[entry["m"] if "m" in entry else decode_body(entry, blobs) for entry in entries],
-            resources=[decode_attachment(item, blobs) for item in head.get("resources", ())],
-            artifacts=[decode_attachment(item, blobs) for item in head.get("artifacts", ())],
-        )
-    except ValidationError as error:
-        first = error.errors()[0]
-        path = ".".join(map(str, first["loc"]))
-        raise InvalidRecordError(f"conversation {head['_id']}.{path}", f"stored as {first['msg']}") from error
+    record = record_of(head, entries, blobs)
     note(record, head, list(entries))
     return record
 

@@ -67,6 +67,7 @@ __all__ = [
     "queue_items",
     "record_fields",
     "record_members",
+    "record_of",
     "state_push",
 ]
 
@@ -384,6 +385,26 @@ def record_members(head: Head) -> dict[str, Any]:
         "created_at": decode_u64(head["created_at"]),
         "updated_at": decode_u64(head["updated_at"]),
     }
+
+
+def record_of(head: Head, entries: Sequence[StoredEntry], blobs: Mapping[ObjectId, bytes]) -> Conversation:
+    """The record of a head and of these entries.
+
+    Raises:
+        InvalidRecordError: what is stored is none.
+
+    """
+    try:
+        return Conversation(
+            **record_members(head),
+            messages=[entry["m"] if "m" in entry else decode_body(entry, blobs) for entry in entries],
+            resources=[decode_attachment(item, blobs) for item in head.get("resources", ())],
+            artifacts=[decode_attachment(item, blobs) for item in head.get("artifacts", ())],
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = ".".join(map(str, first["loc"]))
+        raise InvalidRecordError(f"conversation {head['_id']}.{path}", f"stored as {first['msg']}") from error
 
 
 def named_resources(head: Head) -> set[int]:

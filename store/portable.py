@@ -15,6 +15,7 @@ from bson.decimal128 import Decimal128
 from bson.int64 import Int64
 from bson.objectid import ObjectId
 
+from convostore.schemas.authors import Author
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.entries import Entry, Source
 from convostore.schemas.errors import InvalidRecordError
@@ -24,11 +25,11 @@ from convostore.schemas.formats.outgoing import File, Fork
 from convostore.schemas.identifiers import check_text
 from convostore.schemas.json_values import JSON, load_exact
 from convostore.schemas.resources import Resource
-from convostore.store.codec import INT64_MAX, U64_MAX, decode_text, decode_u64, document_size
+from convostore.store.codec import INT64_MAX, U64_MAX, decode_body, decode_text, decode_u64, document_size
 from convostore.store.crediting import first_hour
-from convostore.store.heads import QUEUES, Head, decode_unknown, queue_items, source_of
+from convostore.store.heads import LISTS, QUEUES, Head, decode_unknown, queue_items, source_of
 from convostore.store.history import Record
-from convostore.store.runs import StoredEntry, to_entry
+from convostore.store.runs import StoredEntry, blob_references, to_entry
 
 __all__ = [
     "SOURCE_VERSION",
@@ -36,10 +37,13 @@ __all__ = [
     "change_from_json",
     "change_to_json",
     "conversation_line",
+    "entry_to_json",
     "file_within",
     "fork_of",
     "from_portable",
+    "has_whole_history",
     "head_extras",
+    "is_one_document",
     "removed_of",
     "to_portable",
 ]
@@ -83,6 +87,9 @@ _KINDS: Final[Mapping[str, type]] = {
 
 _LOG: Final = frozenset(("log", "log_start", "log_before"))
 _LEASES: Final = frozenset(("taken", "taken_bytes", "owner", "fence", "lease", *QUEUES.values()))
+_LINES_OF_THEIR_OWN: Final = frozenset(("messages", *QUEUES))
+_NOT_MORE: Final = _OF_RECORD | _SAID_ELSEWHERE | _FOLLOWS | _LOG | _LEASES
+"""The members of a head that are none of ``more``."""
 
 
 def to_portable(value: Any) -> JSON:
@@ -165,19 +172,18 @@ def _object(value: dict[str, JSON], path: str) -> Any:
 
 def conversation_line(head: Head, record: Conversation) -> ConversationLine:
     """The head as a line, given its record without messages."""
-    written = record.to_json_object()
-    for name in ("messages", *QUEUES):
-        written.pop(name, None)
-    # Anda says null for a number that is none; this format says each as it is.
-    if record.extra is not None:
-        written["extra"] = record.extra
+    written = {
+        name: value
+        for name, value in record.members().items()
+        if value is not None and name not in _LINES_OF_THEIR_OWN
+    }
+    written["status"], written["usage"] = record.status.value, record.usage.to_json()
     for name in ("resources", "artifacts"):
-        written[name] = [item.to_json() for item in getattr(record, name)]
+        written[name] = [item.to_json() for item in written[name]]
     more = {
-        name: to_portable(value)
-        for name, value in sorted(head.items())
-        if name not in _OF_RECORD | _SAID_ELSEWHERE | _FOLLOWS | _LOG | _LEASES
-        and (name != "due" or head["status"] == "submitted")
+        name: to_portable(head[name])
+        for name in sorted(head.keys() - _NOT_MORE)
+        if name != "due" or head["status"] == "submitted"
     }
     version = head.get("source", {}).get("version")
     if version is not None:
@@ -222,7 +228,7 @@ def head_extras(line: ConversationLine, records: Sequence[Record]) -> Head:
     for name, value in line.more.items():
         if name in _KINDS and type(value) is not _KINDS[name]:
             raise InvalidRecordError(f"more.{name}", f"is no {_KINDS[name].__name__}")
-        if name != SOURCE_VERSION and name not in _OF_RECORD | _SAID_ELSEWHERE | _FOLLOWS | _LOG | _LEASES:
+        if name != SOURCE_VERSION and name not in _NOT_MORE:
             extras[name] = from_portable(value, f"more.{name}")
     size = 0
     for name, texts in line.queues.items():
@@ -254,6 +260,40 @@ def restored_source(line: ConversationLine, source: Source | None) -> Head:
         return {}
     version = line.more.get(SOURCE_VERSION)
     return {"source": source.to_json() | ({} if version is None else {"version": Int64(version)})}
+
+
+# Entries
+
+
+def entry_to_json(stored: StoredEntry, blobs: Mapping[ObjectId, bytes]) -> dict[str, JSON]:
+    """A stored entry, which has its id, as :func:`entry_json` writes the entry that it is."""
+    if "author" in stored:
+        return entry_json(to_entry(stored, blobs))
+    written: dict[str, JSON] = {"id": int(stored["id"])}
+    for name in ("made", "dialect"):
+        if stored.get(name) is not None:
+            written[name] = stored[name]
+    if stored.get("unfinished", False):
+        written["unfinished"] = True
+    written["message"] = stored["m"] if "m" in stored else decode_body(stored, blobs)
+    return written
+
+
+# Conversations of one document
+
+
+def is_one_document(head: Head) -> bool:
+    """Whether the head holds all messages and attachments."""
+    if head["segments"]:
+        return False
+    return not any(blob_references(head.get(name, ())) for name in LISTS)
+
+
+def has_whole_history(head: Head) -> bool:
+    """Whether the head holds all change records with what they took out, and the asides."""
+    if head["log_start"] or "asides_body" in head:
+        return False
+    return not any("body" in record or blob_references(record.get("rm", ())) for record in head["log"])
 
 
 # Change records
@@ -316,7 +356,20 @@ class EntriesWithin:
 
     def __iter__(self) -> Iterator[Entry]:
         self._held.seek(0)
-        return (read_entry(load_exact(line)) for line in self._held)
+        return (_written_entry(load_exact(line)) for line in self._held)
+
+
+def _written_entry(value: Mapping[str, JSON]) -> Entry:
+    """The entry that :func:`entry_to_json` wrote, which needs no checks."""
+    author = value.get("author")
+    return Entry(
+        value["id"],
+        value["message"],
+        value.get("made"),
+        None if author is None else Author.from_json(author),
+        value.get("dialect"),
+        value.get("unfinished", False),
+    )
 
 
 def file_within(resource: Resource, held: IO[bytes], start: int, size: int) -> File:

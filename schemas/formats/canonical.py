@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
@@ -44,6 +44,8 @@ FORMAT_VERSION = 1
 
 MAX_RUN = 1 << 20
 """Bytes that a line of entries, changes or resource bytes stays within; one entry or change may be longer."""
+
+_ROOM = MAX_RUN - 64  # beside what stands around a run
 
 INLINE_BYTES = 256 << 10
 """Up to so many bytes a resource carries its content in its own line."""
@@ -236,6 +238,15 @@ class CanonicalWriter:
             self._entries += count
             yield self._text(f'{{"kind":"entries","entries":[{text}]}}')
 
+    def entries_at_once(self, entries: Sequence[JSON]) -> Iterator[bytes]:
+        """The same of entries as JSON objects, which are few and take little: they are written together."""
+        text = dump_exact(list(entries))[1:-1]
+        if len(text) > _ROOM:
+            yield from self.entries(map(dump_exact, entries))
+        elif text:
+            self._entries += len(entries)
+            yield self._text(f'{{"kind":"entries","entries":[{text}]}}')
+
     def changes(self, changes: Iterable[str]) -> Iterator[bytes]:
         """All change records of the conversation as texts of JSON, oldest first, in runs of at most 1 MiB."""
         for count, text in _runs(changes):
@@ -272,7 +283,7 @@ def _runs(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
     waiting: list[str] = []
     size = 0
     for text in texts:
-        if waiting and size + len(text) + len(waiting) > MAX_RUN - 64:
+        if waiting and size + len(text) + len(waiting) > _ROOM:
             yield len(waiting), ",".join(waiting)
             waiting, size = [], 0
         waiting.append(text)

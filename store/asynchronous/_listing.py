@@ -19,6 +19,7 @@ from convostore.store.results import ConversationHead
 __all__ = ["batch_get", "count", "find", "scan_heads", "scan_ids", "walk"]
 
 _SCANNED = 200
+_PAGE_BYTES = 1 << 20
 _NUMBERED: Final = {"_id": {"$gte": 0}}
 """Ids of conversations are numbers: what else somebody put there is in no list. It also lets an index be
 counted, where the server would read the collection.
@@ -53,11 +54,12 @@ def scan_ids(
     fields: Any = None,
     after: int | None = None,
     batch: int = _SCANNED,
+    weigh: Callable[[Head], int] | None = None,
 ) -> AsyncIterator[dict[str, Any]]:
     """Documents of conversations in order of id, as :func:`walk` gives them."""
     last = None if after is None else encode_u64(after)
     query = _NUMBERED | query_for(wanted)
-    return walk(backend, "conversations", query, fields, comment="scan", after=last, batch=batch)
+    return walk(backend, "conversations", query, fields, comment="scan", after=last, batch=batch, weigh=weigh)
 
 
 async def scan_heads(
@@ -67,13 +69,14 @@ async def scan_heads(
     *,
     comment: str,
     batch: int = _SCANNED,
+    weigh: Callable[[Head], int] | None = None,
     refused: Callable[[Any, Exception], None] | None = None,
 ) -> AsyncIterator[Head]:
     """The heads of conversations in order of id, as heads of the present schema version.
 
-    ``refused`` is told of documents that are no conversations.
+    ``weigh`` is as in :func:`walk`, ``refused`` is told of documents that are no conversations.
     """
-    async for head in scan_ids(backend, wanted, fields=with_version(fields), batch=batch):
+    async for head in scan_ids(backend, wanted, fields=with_version(fields), batch=batch, weigh=weigh):
         if is_present(head):
             yield head
             continue
@@ -92,22 +95,26 @@ async def walk(
     comment: str,
     after: Any = None,
     batch: int = _SCANNED,
+    weigh: Callable[[dict[str, Any]], int] | None = None,
 ) -> AsyncIterator[dict[str, Any]]:
     """The documents of a query in order of ``_id``, page by page, each behind the last one given.
 
     No cursor stays open, so none is lost however long the caller takes over a page, and a page is one reply
-    of the server: at most 16 MiB. The timeout is each page's.
+    of the server: at most 16 MiB. The timeout is each page's. Of documents that are small, by the bytes that
+    ``weigh`` gives for each, a page has more than ``batch``: as many as take 1 MiB.
     """
-    last = after
+    last, size = after, batch
     while True:
         where = query if last is None else {**query, "_id": {"$gt": last}}
         with backend.call(comment):
-            page = await backend.find(name, where, fields, comment=comment, sort=[("_id", 1)], limit=-batch)
-        for document in page:
-            yield document
+            page = await backend.find(name, where, fields, comment=comment, sort=[("_id", 1)], limit=-size)
         if not page:
             return
         last = page[-1]["_id"]
+        if weigh is not None:
+            size = max(batch, _PAGE_BYTES * len(page) // max(sum(map(weigh, page)), 1))
+        for document in page:
+            yield document
 
 
 async def batch_get(backend: AsyncBackend, user: str | None, ids: Sequence[int]) -> list[Conversation]:

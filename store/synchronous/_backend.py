@@ -206,7 +206,8 @@ class Backend:
             # One batch: a page is one round trip whatever its size in documents.
             cursor = cursor.limit(abs(limit)).batch_size(abs(limit) + 1)
         elif limit:
-            cursor = cursor.limit(limit)
+            # Without a size the server's one reply would have no more than 101 documents.
+            cursor = cursor.limit(limit).batch_size(-limit)
         return cursor
 
     def aggregate(

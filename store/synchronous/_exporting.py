@@ -5,25 +5,28 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from bson.objectid import ObjectId
 
 from convostore.schemas.conversations import Conversation
+from convostore.schemas.entries import Entry
 from convostore.schemas.errors import NotFoundError, UnavailableError
 from convostore.schemas.formats import anda, canonical
-from convostore.schemas.formats.outgoing import Fork, Outgoing
-from convostore.schemas.json_values import JSON, dump_exact, load_exact
-from convostore.store.baselines import load
-from convostore.store.codec import decode_body, decode_u64, encode_u64
+from convostore.schemas.formats.outgoing import File, Fork, Outgoing
+from convostore.schemas.json_values import dump_exact
+from convostore.store.codec import decode_u64, encode_u64
 from convostore.store.exchanging import ExportReport
 from convostore.store.finding import Wanted
-from convostore.store.heads import Head, decode_unknown, embedded, source_of
+from convostore.store.heads import Head, decode_unknown, embedded, record_of, source_of
 from convostore.store.portable import (
     EntriesWithin,
     change_to_json,
     conversation_line,
+    entry_to_json,
     fork_of,
+    has_whole_history,
+    is_one_document,
     removed_of,
 )
 from convostore.store.runs import StoredEntry, blob_references, to_entry
@@ -37,7 +40,7 @@ from convostore.store.synchronous._exporting_files import (
     wanted_resources,
 )
 from convostore.store.synchronous._history import Moved, wait_until_settled
-from convostore.store.synchronous._lifting import present
+from convostore.store.synchronous._lifting import is_present, present
 from convostore.store.synchronous._listing import scan_heads, scan_ids
 from convostore.store.synchronous._reading import blobs_of, not_found
 from convostore.store.synchronous._splicing import read_segments
@@ -50,9 +53,35 @@ _TOGETHER = 4
 """Segments read at once: at most 1 MiB each."""
 
 _SCANNED = 32
-"""Whole heads read at once: mostly below 128 KiB each."""
+"""Whole heads read at once: mostly below 128 KiB each; more of small ones."""
+
+_BESIDE = 1 << 10  # bytes of a head beside its messages
+_UNKNOWN = 128 << 10
 
 _IN_MEMORY = 8 << 20
+
+
+class _Read(NamedTuple):
+    """A conversation as it was read, all of one version; ``record`` has no messages."""
+
+    head: Head
+    record: Conversation
+    entries: Iterable[Entry]
+    """May be iterated again, as long as the file they are in is open."""
+    entry_count: int
+
+    def outgoing(self, files: Mapping[int, File]) -> Outgoing:
+        """It, as writers take it."""
+        head = self.head
+        return Outgoing(
+            self.record,
+            self.entries,
+            self.entry_count,
+            source_of(head),
+            decode_unknown(head),
+            fork_of(head),
+            files,
+        )
 
 
 class Exporter:
@@ -79,6 +108,9 @@ class Exporter:
                 self.out(data)
             self._report.resources += 1
         for row in self._scanned(wanted):
+            if is_one_document(row) and has_whole_history(row):
+                self._write_document(writer, row)
+                continue
             try:
                 with tempfile.SpooledTemporaryFile(
                     _IN_MEMORY, mode="w+", encoding="ascii", newline="\n"
@@ -96,15 +128,26 @@ class Exporter:
             self._done(count)
         self.out(writer.trailer())
 
+    def _write_document(self, writer: canonical.CanonicalWriter, head: Head) -> None:
+        """A conversation that is all in its head."""
+        line = conversation_line(head, record_of(head, [], {}))
+        entries = [entry_to_json(entry, {}) for entry in embedded(head)]
+        changes = [dump_exact(change_to_json(record, record.get("rm", ()), {})) for record in head["log"]]
+        head_line = writer.conversation(line)
+        lines = [head_line, *writer.entries_at_once(entries), *writer.changes(changes), writer.end(line.id)]
+        self.out(b"".join(lines))
+        self._done(len(entries))
+
     def write_anda(self, wanted: Wanted, version: int, *, strict: bool) -> None:
         """Records as the writer of one schema version of Anda's has them, a line each."""
-        for record, _, spool, count in self._records(wanted, _message_text):
+        for read in self._records(wanted):
             notes: list[str] = []
-            for text in anda.write(record, _loaded(spool), version=version, strict=strict, notes=notes):
+            messages = (entry.message for entry in read.entries)
+            for text in anda.write(read.record, messages, version=version, strict=strict, notes=notes):
                 self.out(text.encode())
             for note in notes:
                 self._report.note(note)
-            self._done(count)
+            self._done(read.entry_count)
 
     def outgoing(
         self, wanted: Wanted, *, files: bool = False, but: Container[int] = ()
@@ -113,7 +156,7 @@ class Exporter:
 
         It must be written before the next is asked for, and counts as written then.
         """
-        for given in self._outgoing(self._records(wanted, _entry_text, but), files):
+        for given in self._outgoing(self._records(wanted, but), files):
             yield given
 
     def outgoing_one(self, id: int, user: str) -> Iterator[Outgoing]:
@@ -135,22 +178,14 @@ class Exporter:
         scanned = scan_ids(self._backend, wanted, fields={"_id": 1})
         return {id for row in scanned if (id := decode_u64(row["_id"])) in ids}
 
-    def _outgoing(
-        self, records: Iterator[tuple[Conversation, Head, IO[str], int]], files: bool
-    ) -> Iterator[Outgoing]:
-        for record, head, spool, count in records:
-            with tempfile.SpooledTemporaryFile(_IN_MEMORY, mode="w+b") as held:
-                found = files_of(self._backend, head, record, held) if files else {}
-                yield Outgoing(
-                    record,
-                    EntriesWithin(spool),
-                    count,
-                    source_of(head),
-                    decode_unknown(head),
-                    fork_of(head),
-                    found,
-                )
-            self._done(count)
+    def _outgoing(self, records: Iterator[_Read], files: bool) -> Iterator[Outgoing]:
+        for read in records:
+            if files and (read.record.resources or read.record.artifacts):
+                with tempfile.SpooledTemporaryFile(_IN_MEMORY, mode="w+b") as held:
+                    yield read.outgoing(files_of(self._backend, read.head, read.record, held))
+            else:
+                yield read.outgoing({})
+            self._done(read.entry_count)
 
     def out(self, data: bytes) -> None:
         """Write, and count it."""
@@ -174,32 +209,31 @@ class Exporter:
 
     # Conversations
 
-    def _record(self, id: int, user: str) -> Iterator[tuple[Conversation, Head, IO[str], int]]:
+    def _record(self, id: int, user: str) -> Iterator[_Read]:
         with tempfile.SpooledTemporaryFile(_IN_MEMORY, mode="w+", encoding="ascii", newline="\n") as spool:
             try:
                 row = self._again({"_id": encode_u64(id), "user": user})
-                head, record, count = self._whole(row, spool, _entry_text)
+                read = self._whole(row, spool)
             except NotFoundError:
                 return
-            spool.seek(0)
-            yield record, head, spool, count
+            yield read
 
-    def _records(
-        self, wanted: Wanted, text_of: Callable[[StoredEntry, Any], str], but: Container[int] = ()
-    ) -> Iterator[tuple[Conversation, Head, IO[str], int]]:
-        """Each record without its messages; their texts, or those of their entries, are lines of the file."""
+    def _records(self, wanted: Wanted, but: Container[int] = ()) -> Iterator[_Read]:
         for row in self._scanned(wanted, {"log": 0, "recent": 0}):
             if but and decode_u64(row["_id"]) in but:
+                continue
+            if is_one_document(row):
+                run = embedded(row)
+                yield _Read(row, record_of(row, [], {}), [to_entry(entry, {}) for entry in run], len(run))
                 continue
             with tempfile.SpooledTemporaryFile(
                 _IN_MEMORY, mode="w+", encoding="ascii", newline="\n"
             ) as spool:
                 try:
-                    head, record, count = self._whole(row, spool, text_of)
+                    read = self._whole(row, spool)
                 except NotFoundError:
                     continue
-                spool.seek(0)
-                yield record, head, spool, count
+                yield read
 
     def _spooled(
         self, row: Mapping[str, Any], spool: IO[str]
@@ -208,7 +242,7 @@ class Exporter:
         for attempt in range(1, _REREADS + 1):
             if attempt > 1:
                 row = self._again(row)
-            head, record, count = self._whole(row, spool, _entry_text)
+            head, record, _, count = self._whole(row, spool)
             with self._backend.call(_CALL):
                 try:
                     changes = self._changes(head)
@@ -226,7 +260,13 @@ class Exporter:
 
     def _scanned(self, wanted: Wanted, fields: Mapping[str, Any] | None = None) -> Iterator[Head]:
         return scan_heads(
-            self._backend, wanted, fields, comment=_CALL, batch=_SCANNED, refused=self._left_out
+            self._backend,
+            wanted,
+            fields,
+            comment=_CALL,
+            batch=_SCANNED,
+            weigh=_weight,
+            refused=self._left_out,
         )
 
     def _left_out(self, id: Any, error: Exception) -> None:
@@ -242,10 +282,8 @@ class Exporter:
             raise not_found(owner)
         return head
 
-    def _whole(
-        self, row: Mapping[str, Any], spool: IO[str], text_of: Callable[[StoredEntry, Any], str]
-    ) -> tuple[Head, Conversation, int]:
-        """The head, the record without messages, how many entries went to the file: all of one version."""
+    def _whole(self, row: Mapping[str, Any], spool: IO[str]) -> _Read:
+        """The conversation; its entries go to the file, a line each."""
         owner = {"_id": row["_id"], "user": row["user"]}
         head = dict(row)
         for attempt in range(1, _REREADS + 1):
@@ -253,22 +291,16 @@ class Exporter:
                 head = self._again(row)
             spool.seek(0)
             spool.truncate()
-            count = self._entries(owner, head, spool, text_of)
+            count = self._entries(owner, head, spool)
             if count is not None:
                 with self._backend.call(_CALL):
                     blobs = blobs_of(self._backend, owner, head, [], comment=_CALL, attachments=True)
                 if blobs is not None:
-                    return head, load({**head, "messages": []}, [], blobs), count
+                    return _Read(head, record_of(head, [], blobs), EntriesWithin(spool), count)
             _pace.pause(attempt)
         raise _moving(row)
 
-    def _entries(
-        self,
-        owner: Mapping[str, Any],
-        head: Head,
-        spool: IO[str],
-        text_of: Callable[[StoredEntry, Any], str],
-    ) -> int | None:
+    def _entries(self, owner: Mapping[str, Any], head: Head, spool: IO[str]) -> int | None:
         """Write the entries of the head as read; None when a part of them was replaced meanwhile."""
         manifest, count = head["segments"], 0
         for start in range(0, len(manifest), _TOGETHER):
@@ -276,33 +308,28 @@ class Exporter:
                 held = read_segments(
                     self._backend, owner, head["user"], manifest[start : start + _TOGETHER], comment=_CALL
                 )
-            if held is None or not self._put(owner, head, held, spool, text_of):
+            if held is None or not self._put(owner, head, held, spool):
                 return None
             count += len(held)
         run = embedded(head)
-        if not self._put(owner, head, run, spool, text_of):
+        if not self._put(owner, head, run, spool):
             return None
         return count + len(run)
 
     def _put(
-        self,
-        owner: Mapping[str, Any],
-        head: Head,
-        entries: Sequence[StoredEntry],
-        spool: IO[str],
-        text_of: Callable[[StoredEntry, Any], str],
+        self, owner: Mapping[str, Any], head: Head, entries: Sequence[StoredEntry], spool: IO[str]
     ) -> bool:
         for entry in entries:
             # One by one, since a message may be as large as memory allows.
-            blobs: dict[ObjectId, bytes] | None = {}
             references = blob_references([entry])
+            blobs: dict[ObjectId, bytes] = {}
             if references:
                 with self._backend.call(_CALL):
-                    blobs = read_blobs(self._backend, head["user"], owner["_id"], references, comment=_CALL)
-                if blobs is None:
+                    found = read_blobs(self._backend, head["user"], owner["_id"], references, comment=_CALL)
+                if found is None:
                     return False
-            spool.write(text_of(entry, blobs))
-            spool.write("\n")
+                blobs = found
+            spool.write(f"{dump_exact(entry_to_json(entry, blobs))}\n")
         return True
 
     def _changes(self, head: Head) -> list[str] | None:
@@ -345,16 +372,9 @@ class Exporter:
         return dump_exact(change_to_json(dict(record), removed, blobs))
 
 
-def _entry_text(entry: StoredEntry, blobs: Mapping[ObjectId, bytes]) -> str:
-    return canonical.entry_text(to_entry(entry, blobs))
-
-
-def _message_text(entry: StoredEntry, blobs: Mapping[ObjectId, bytes]) -> str:
-    return dump_exact(decode_body(entry, blobs))
-
-
-def _loaded(spool: Iterable[str]) -> Iterator[JSON]:
-    return map(load_exact, spool)
+def _weight(head: Head) -> int:
+    """About the bytes of a head; of a document that another release wrote, more than it may have."""
+    return _BESIDE + int(head["embedded_bytes"]) if is_present(head) else _UNKNOWN
 
 
 def _moving(row: Mapping[str, Any]) -> UnavailableError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -67,19 +67,34 @@ def test_export(replica_bench: Bench, figures: Figures) -> None:
     count = scaled(10_000, at_least=100)
     store = replica_bench.store
     store.import_conversations(lines(count), user="bench")
-    for format in ("convostore", "openai"):
-        pieces: list[bytes] = []
-        start = time.perf_counter()
-        report = store.export_conversations(pieces.append, user="bench", format=format)
-        seconds = time.perf_counter() - start
-        assert report.conversations == count
+    written: dict[str, int] = {}
+
+    def exporting(format: str) -> Callable[[int], None]:
+        def export(number: int) -> None:
+            pieces: list[bytes] = []
+            report = store.export_conversations(pieces.append, user="bench", format=format)
+            assert report.conversations == count
+            written[format] = sum(map(len, pieces))
+
+        return export
+
+    def found(number: int) -> None:
+        # As a program would that reads them all: each document decoded, and dropped.
+        read = sum(1 for _ in replica_bench.database["conversations"].find({"user": "bench"}))
+        assert read == count
+
+    formats = ("convostore", "openai", "anda")
+    taken = interleaved({"find": found, **{format: exporting(format) for format in formats}}, 2)
+    bare = taken["find"].median
+    for format in formats:
+        seconds = taken[format].median
         figures.add(
             Figure(
-                f"export of {count:,} conversations as {format}",
+                f"export of {count:,} conversations as {format}: speed / find of the same documents",
                 replica_bench.on,
-                count / seconds,
-                "a second",
-                detail=f"{sum(map(len, pieces)) / seconds / 2**20:.1f} MiB/s",
+                bare / seconds,
+                detail=f"{count / seconds:,.0f}/s to {count / bare:,.0f}/s, "
+                f"{written[format] / seconds / 2**20:.1f} MiB/s",
             )
         )
 

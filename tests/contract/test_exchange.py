@@ -22,6 +22,7 @@ from convostore.schemas.errors import (
 from convostore.schemas.json_values import same_json
 from convostore.schemas.resources import Resource
 from convostore.store import ALL_USERS, AsyncConversationStore, ConversationStore, ImportReport
+from support.command_log import CommandLog
 from support.servers import Server
 from support.shared import SHARED
 
@@ -324,6 +325,21 @@ def test_export_holds_only_what_the_conditions_name(store: ConversationStore) ->
         exported(store, user=None)
     with pytest.raises(QueryError):
         exported(store, format="nothing")
+
+
+def test_small_conversations_are_read_many_at_a_time(
+    store: ConversationStore, replica_set: Server, database_name: str
+) -> None:
+    count = 500
+    store.import_conversations(lines(*(chat(f"c{number}", HI) for number in range(count))), user="alice")
+    log = CommandLog()
+    with replica_set.client(event_listeners=[log]) as client:
+        watched = ConversationStore(client[database_name])
+        for format in ("convostore", "anda", "openai"):
+            log.clear()
+            assert exported(watched, format=format).count(b'"hi"') == count
+            read = [one for one in log.sent if one.collection == "conversations"]
+            assert len(read) <= 4, "the first page, one of a mebibyte, and the end"
 
 
 # The canonical format

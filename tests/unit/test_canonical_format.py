@@ -27,6 +27,7 @@ from convostore.schemas.formats.canonical import (
     ResourceLine,
     Trailer,
     count_parts,
+    entry_json,
     entry_text,
 )
 from convostore.schemas.formats.canonical_reader import read_canonical
@@ -146,6 +147,16 @@ def test_runs_stay_within_a_mebibyte_and_do_not_depend_on_how_entries_arrive() -
     over = [line for line in lines if len(line) > MAX_RUN]
     assert len(over) == 1 and len(lines) == 5
     assert len(CanonicalWriter().resource_bytes(4, 0, BYTES[:PART_BYTES])) <= MAX_RUN
+
+
+@pytest.mark.parametrize("size", [10, 150_000])
+def test_entries_written_at_once_are_the_same_lines(size: int) -> None:
+    entries = [*ENTRIES, *(Entry(5 + place, "\u00e9" * size) for place in range(3))]
+    one_by_one, at_once = CanonicalWriter(), CanonicalWriter()
+    lines = [*one_by_one.entries(map(entry_text, entries)), one_by_one.end(7), one_by_one.trailer()]
+    together = [*at_once.entries_at_once(list(map(entry_json, entries))), at_once.end(7), at_once.trailer()]
+    assert together == lines
+    assert list(CanonicalWriter().entries_at_once([])) == []
 
 
 @pytest.mark.parametrize("kept", range(1, 12))
