@@ -18,7 +18,16 @@ from convostore.schemas.periods import QUARTER_MS
 from convostore.store import history
 from convostore.store.codec import U64_MAX, decode_u64, encode_u64
 
-__all__ = ["HOUR_QUARTERS", "LETTERS", "Counts", "credited", "first_hour", "read_counts", "written_counts"]
+__all__ = [
+    "HOUR_QUARTERS",
+    "LETTERS",
+    "Counts",
+    "credited",
+    "first_hour",
+    "read_counts",
+    "written_counts",
+    "written_sums",
+]
 
 HOUR_QUARTERS: Final = 4
 _NAMED: Final = 256
@@ -52,9 +61,10 @@ class Counts:
 
     def add(self, letters: Mapping[str, Any]) -> None:
         """Add the counters of a document."""
-        for short, name in LETTERS.items():
-            if short in letters:
-                setattr(self, name, min(getattr(self, name) + decode_u64(letters[short]), U64_MAX))
+        for short, count in letters.items():
+            name = LETTERS.get(short)
+            if name is not None:
+                setattr(self, name, min(getattr(self, name) + decode_u64(count), U64_MAX))
 
 
 LETTERS: Final = dict(zip("niocrkxezbgypd", (field.name for field in fields(Counts)), strict=True))
@@ -68,8 +78,12 @@ def written_counts(counts: Counts) -> dict[str, Any]:
 
     A small number is a short one there: each Int64 is turned into an int one by one when it is read.
     """
-    found = {short: getattr(counts, name) for short, name in LETTERS.items()}
-    return {short: encode_u64(n) if n > _SHORT_MOST else n for short, n in found.items() if n}
+    return written_sums({short: getattr(counts, name) for short, name in LETTERS.items()})
+
+
+def written_sums(sums: Mapping[str, int]) -> dict[str, Any]:
+    """As :func:`written_counts`, of counters that already go by their letters and may be too great."""
+    return {short: n if n <= _SHORT_MOST else encode_u64(min(n, U64_MAX)) for short, n in sums.items() if n}
 
 
 def read_counts(document: Mapping[str, Any]) -> Counts:

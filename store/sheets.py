@@ -15,14 +15,16 @@ counters add up and whose conversations are distinct. Members, counters by their
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Final
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from bson.int64 import Int64
 
-from convostore.store.codec import decode_u64, encode_u64
-from convostore.store.crediting import Counts, written_counts
+from convostore.store.codec import U64_MAX, decode_u64, encode_u64
+from convostore.store.crediting import written_sums
+from convostore.store.tallying import Tally
 
 __all__ = ["ACTIVE", "MOST", "is_active", "sheets_of"]
 
@@ -33,71 +35,55 @@ MOST: Final = 20_000
 """Conversations of one part: far below the 16 MiB of a document."""
 
 
-class _Sum:
-    """Counters with the conversations and users they are of."""
-
-    def __init__(self) -> None:
-        self.counts = Counts()
-        self.conversations: dict[int, None] = {}
-        self.users: dict[str, None] = {}
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        self.counts.add(row)
-        if is_active(row):
-            self.conversations[decode_u64(row["_id"]["c"])] = None
-            self.users[row["user"]] = None
-
-    def document(self) -> dict[str, Any]:
-        return {
-            **written_counts(self.counts),
-            "cs": list(map(encode_u64, self.conversations)),
-            "us": list(self.users),
-        }
-
-
 def is_active(row: Mapping[str, Any]) -> bool:
     """Whether the conversation was made, written to or used something then, and not only failed, say."""
-    return any(short in row for short in ACTIVE)
+    return "n" in row or "k" in row or "b" in row
 
 
 def sheets_of(hour: int, rows: Sequence[Mapping[str, Any]], most: int = MOST) -> list[dict[str, Any]]:
     """The sheets of an hour, from its rows; one that says nothing when there are none."""
-    ordered = sorted(rows, key=_conversation)
+    ordered = sorted(((decode_u64(row["_id"]["c"]), row) for row in rows), key=itemgetter(0))
     parts = list(_parts(ordered, most)) or [[]]
-    users = {row["user"] for row in ordered if is_active(row)}
-    active = {decode_u64(row["_id"]["c"]) for row in ordered if is_active(row)}
     sheets = []
+    whole = Tally()
     for place, part in enumerate(parts):
-        total = _Sum()
-        for row in part:
-            total.add(row)
-        found = total.document()
-        conversations, named = found.pop("cs"), found.pop("us")
-        # Numbers of distinct ones do not add up over parts: the first has those of the hour.
-        distinct = {"cn": len(active), "un": len(users)} if rows and not place else {}
+        slots = _slots(part)
+        quarters = _merged(slots, lambda slot: slot.quarter)
+        total = Tally()
+        for quarter in quarters.values():
+            total.join(quarter)
+        whole.meet(total.conversations, total.users)
         sheets.append(
             {
                 "_id": {"h": Int64(hour), "p": place},
                 "h": Int64(hour),
-                "t": found | distinct,
-                "cs": conversations,
-                "us": named,
-                "q": _quarters(part),
-                "s": _slots(part),
+                "t": written_sums(total.sums),
+                **_active(total),
+                "q": _quarter_documents(slots, quarters),
+                "s": [_slot_document(*item) for item in sorted(slots.items(), key=_order)],
             }
         )
+    if rows:
+        # Numbers of distinct ones do not add up over parts: the first has those of the hour.
+        sheets[0]["t"] |= dict(zip(("cn", "un"), whole.distinct, strict=True))
     return sheets
 
 
-def _conversation(row: Mapping[str, Any]) -> int:
-    # Kept rows of an earlier life stand with the id's own.
-    return decode_u64(row["_id"]["c"])
+_Rows: TypeAlias = list[tuple[int, Mapping[str, Any]]]
+"""Rows with their conversations."""
 
 
-def _parts(rows: Sequence[Mapping[str, Any]], most: int) -> Iterator[list[Mapping[str, Any]]]:
-    part: list[Mapping[str, Any]] = []
+class _Slot(NamedTuple):
+    quarter: int
+    label: str | None
+    model: str
+
+
+def _parts(rows: _Rows, most: int) -> Iterator[_Rows]:
+    part: _Rows = []
     held = 0
-    for _, group in groupby(rows, key=_conversation):
+    # Kept rows of an earlier life stand with the id's own.
+    for _, group in groupby(rows, key=itemgetter(0)):
         if held == most:
             yield part
             part, held = [], 0
@@ -107,41 +93,58 @@ def _parts(rows: Sequence[Mapping[str, Any]], most: int) -> Iterator[list[Mappin
         yield part
 
 
-def _quarters(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    sums: dict[int, _Sum] = {}
-    models: dict[tuple[int, str], Counts] = {}
-    for row in rows:
-        quarter, model = int(row["_id"]["q"]), row["_id"]["m"]
-        sums.setdefault(quarter, _Sum()).add(row)
-        models.setdefault((quarter, model), Counts()).add(row)
-    found = []
-    for quarter in sorted(sums):
-        tokens = [
-            [
-                model,
-                encode_u64(one.input_tokens),
-                encode_u64(one.output_tokens),
-                encode_u64(one.cached_tokens),
-            ]
-            for (place, model), one in sorted(models.items())
-            if place == quarter and (one.input_tokens or one.output_tokens or one.cached_tokens)
-        ]
-        found.append({"q": Int64(quarter), **sums[quarter].document(), **({"tk": tokens} if tokens else {})})
-    return found
+def _slots(rows: _Rows) -> dict[_Slot, Tally]:
+    slots: dict[_Slot, Tally] = {}
+    for conversation, row in rows:
+        place = _Slot(int(row["_id"]["q"]), row.get("label"), row["_id"]["m"])
+        tally = slots.get(place)
+        if tally is None:
+            tally = slots[place] = Tally()
+        tally.add(row)
+        if is_active(row):
+            tally.conversations.add(conversation)
+            tally.users.add(row["user"])
+    return slots
 
 
-def _slots(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    sums: dict[tuple[int, str, str], tuple[str | None, _Sum]] = {}
-    for row in rows:
-        label = row.get("label")
-        place = (int(row["_id"]["q"]), "" if label is None else f"={label}", row["_id"]["m"])
-        sums.setdefault(place, (label, _Sum()))[1].add(row)
+K = TypeVar("K")
+
+
+def _merged(slots: Mapping[_Slot, Tally], key: Callable[[_Slot], K]) -> dict[K, Tally]:
+    """The tallies of the slots that have the same key, joined."""
+    merged: dict[K, Tally] = {}
+    for slot, tally in slots.items():
+        merged.setdefault(key(slot), Tally()).join(tally)
+    return merged
+
+
+def _active(tally: Tally) -> dict[str, Any]:
+    return {"cs": list(map(encode_u64, sorted(tally.conversations))), "us": sorted(tally.users)}
+
+
+def _quarter_documents(slots: Mapping[_Slot, Tally], quarters: Mapping[int, Tally]) -> list[dict[str, Any]]:
+    tokens: dict[int, list[list[Any]]] = {quarter: [] for quarter in quarters}
+    models = _merged(slots, lambda slot: (slot.quarter, slot.model))
+    for (quarter, model), tally in sorted(models.items(), key=itemgetter(0)):
+        used = [tally.sums.get(short, 0) for short in "ioc"]
+        if any(used):
+            tokens[quarter].append([model, *(encode_u64(min(count, U64_MAX)) for count in used)])
     return [
         {
-            "q": Int64(place[0]),
-            "m": place[2],
-            **({} if label is None else {"l": label}),
-            **one.document(),
+            "q": Int64(quarter),
+            **written_sums(tally.sums),
+            **_active(tally),
+            **({"tk": tokens[quarter]} if tokens[quarter] else {}),
         }
-        for place, (label, one) in sorted(sums.items(), key=lambda item: item[0])
+        for quarter, tally in sorted(quarters.items(), key=itemgetter(0))
     ]
+
+
+def _order(item: tuple[_Slot, Tally]) -> tuple[int, bool, str, str]:
+    slot, _ = item
+    return slot.quarter, slot.label is not None, slot.label or "", slot.model
+
+
+def _slot_document(slot: _Slot, tally: Tally) -> dict[str, Any]:
+    label = {} if slot.label is None else {"l": slot.label}
+    return {"q": Int64(slot.quarter), "m": slot.model, **label, **written_sums(tally.sums), **_active(tally)}

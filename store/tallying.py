@@ -65,6 +65,13 @@ class Tally:
         self.conversations.update(map(decode_u64, conversations))
         self.users.update(users)
 
+    def join(self, other: Tally) -> None:
+        """Add what another tally counted and met."""
+        for short, count in other.sums.items():
+            self.sums[short] = self.sums.get(short, 0) + count
+        self.conversations |= other.conversations
+        self.users |= other.users
+
     def counts(self) -> Counts:
         """The counters, each stopping at 2^64-1."""
         if not self.sums:

@@ -28,6 +28,7 @@ _CALL = "rollup"
 _BATCH = 500
 _CHUNK = 5_000
 _MARKED = 5_000
+_DIRTY: Final = {"dirty": {"$exists": True}}
 _WRITTEN: Final = {"schema_version": {"$exists": True}}
 """Conversations, not what else somebody put there."""
 
@@ -35,9 +36,9 @@ _WRITTEN: Final = {"schema_version": {"$exists": True}}
 async def advance(backend: AsyncBackend) -> int:
     """Roll up every conversation that is marked dirty; how many there were. Two looks when there is none."""
     with backend.call(_CALL):
-        waiting = await _dirty(backend, 1)
+        waiting = await backend.find_one("conversations", _DIRTY, {"_id": 1}, comment=_CALL)
         noted = await _sheeting.is_noted(backend)
-    if not waiting and not noted:
+    if waiting is None and not noted:
         return 0
     async with _sheeting.runner(backend) as held:
         # A rebuild that broke off has marked all conversations first.
@@ -78,29 +79,26 @@ async def _finish(backend: AsyncBackend, held: Runner) -> int:
 
 
 async def _all(backend: AsyncBackend, held: Runner) -> int:
+    """Roll up whatever is marked, the oldest hours first: what lies close in time shares its sheets."""
     count = 0
     while True:
+        with backend.call(_CALL):
+            marked = await backend.find(
+                "conversations", _DIRTY, {"_id": 1}, comment=_CALL, sort=[("dirty", 1)], limit=_CHUNK
+            )
         done: list[Head] = []
-        while len(done) < _CHUNK:
+        for start in range(0, len(marked), _BATCH):
+            these = {**_DIRTY, "_id": {"$in": [head["_id"] for head in marked[start : start + _BATCH]]}}
             with backend.call(_CALL):
-                heads = await _dirty(backend, _BATCH, [head["_id"] for head in done])
-            if not heads:
-                break
+                heads = await backend.find("conversations", these, HEAD, comment=_CALL)
             await _write_rows(backend, held, heads)
             done += heads
-        await _sheeting.write_noted(backend, held)
+        if not held.rebuilds:  # its sheets are made at its end
+            await _sheeting.write_noted(backend, held)
         await _settle(backend, done)
         count += len(done)
-        if len(done) < _CHUNK:
+        if len(marked) < _CHUNK:
             return count
-
-
-async def _dirty(backend: AsyncBackend, limit: int, seen: Sequence[Any] = ()) -> list[Head]:
-    query: dict[str, Any] = {"dirty": {"$exists": True}}
-    if seen:
-        query["_id"] = {"$nin": list(seen)}
-    fields = {"_id": 1} if limit == 1 else HEAD
-    return await backend.find("conversations", query, fields, comment=_CALL, limit=limit)
 
 
 async def _write_rows(backend: AsyncBackend, held: Runner, heads: Sequence[Head]) -> None:

@@ -84,11 +84,13 @@ class Runner:
 
     async def note_rebuild(self) -> None:
         """Note that everything is made anew."""
+        self.rebuilds = True
         await self._change({"$set": {"rebuild": True}})
 
     async def forget_rebuild(self) -> None:
         """Everything is new."""
-        await self._change({"$unset": {"rebuild": ""}})
+        self.rebuilds = False
+        await self._change({"$unset": {"rebuild": "", "hours": ""}})
 
 
 @asynccontextmanager

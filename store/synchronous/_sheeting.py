@@ -85,11 +85,13 @@ class Runner:
 
     def note_rebuild(self) -> None:
         """Note that everything is made anew."""
+        self.rebuilds = True
         self._change({"$set": {"rebuild": True}})
 
     def forget_rebuild(self) -> None:
         """Everything is new."""
-        self._change({"$unset": {"rebuild": ""}})
+        self.rebuilds = False
+        self._change({"$unset": {"rebuild": "", "hours": ""}})
 
 
 @contextmanager
