@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -11,9 +11,6 @@ from convostore.cli.answers import AsChart, AsCsv, Output, PlotFile, TableFile
 from convostore.cli.asking import ByPeriod, Label, Model, Prices, Since, Until, asked, currency, price_table
 from convostore.cli.connection import opened
 from convostore.cli.options import AsJson, Uri, UriFile, User, Zone
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["stats"]
 

@@ -9,10 +9,11 @@ each of ``COLUMNS``   a column of 24 numbers: the counters by their letters, and
 ``cs``, ``ch``        ids of the active conversations, 8 bytes each, and the hours in which each was
                       active, 4 bytes each: bit 0 is the first hour; little-endian
 ``us``, ``uh``        names of the active users, and their hours
+``dc``, ``du``        how many conversations and users were active in the whole day
 ====================  =================================================================================
 
 A day of more than :data:`MOST` active conversations or users goes on in ``{d: day, p: 1}`` and so forth,
-which have the last four members only.
+which have only the members of conversations and of users.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ from bson.int64 import Int64
 from convostore.store.codec import U64_MAX, decode_u64
 from convostore.store.crediting import LETTERS
 
-__all__ = ["COLUMNS", "HOURS", "MOST", "active_in", "columns_between", "day_documents", "days_of"]
+__all__ = ["COLUMNS", "DISTINCT", "HOURS", "MOST", "active_in", "columns_between", "day_documents", "days_of"]
 
 COLUMNS: Final = (*LETTERS, "cn", "un")
 """The counters by their letters, and the numbers of distinct conversations and users."""
+
+DISTINCT: Final = ("dc", "du")
 
 HOURS: Final = 24
 
@@ -59,7 +62,8 @@ def day_documents(day: int, sheets: Iterable[Mapping[str, Any]], most: int = MOS
             conversations[id] = conversations.get(id, 0) | 1 << hour
         for name in sheet["us"]:
             users[name] = users.get(name, 0) | 1 << hour
-    found = [{"_id": {"d": Int64(day)}, **columns}]
+    distinct = {"dc": len(conversations), "du": len(users)}
+    found: list[dict[str, Any]] = [{"_id": {"d": Int64(day)}, **columns, **distinct}]
     for place, part in enumerate(_parts(conversations, users, most)):
         if place:
             found.append({"_id": {"d": Int64(day), "p": place}})

@@ -14,7 +14,7 @@ from convostore.store.codec import U64_MAX, decode_u64
 from convostore.store.crediting import HOUR_QUARTERS, LETTERS, Counts
 from convostore.store.days import HOURS, active_in, columns_between
 
-__all__ = ["Costs", "Tally", "add_days", "cut_hours", "rounded"]
+__all__ = ["Costs", "Tally", "add_days", "are_days", "cut_hours", "rounded"]
 
 _NOTHING: Final = Counts()
 _MILLIONTH: Final = Decimal("0.000001")
@@ -46,12 +46,16 @@ def rounded(cost: Decimal) -> float:
 
 @dataclass(slots=True)
 class Tally:
-    """What was found for one period."""
+    """What was found for one period.
+
+    ``counted`` are conversations and users that are known by their number alone, and not among the others.
+    """
 
     sums: dict[str, int] = field(default_factory=dict)
     conversations: set[int] = field(default_factory=set)
     users: set[str] = field(default_factory=set)
     costs: Costs = field(default_factory=Costs)
+    counted: tuple[int, int] = (0, 0)
 
     def add(self, letters: Mapping[str, Any]) -> None:
         """Add the counters of a document, whatever else is in it."""
@@ -81,7 +85,8 @@ class Tally:
     @property
     def distinct(self) -> tuple[int, int]:
         """How many conversations and users were active."""
-        return len(self.conversations), len(self.users)
+        conversations, users = self.counted
+        return conversations + len(self.conversations), users + len(self.users)
 
 
 def cut_hours(found: Sequence[Period]) -> set[int]:
@@ -94,19 +99,31 @@ def add_days(
     documents: Sequence[Mapping[str, Any]], found: Sequence[Period], tallies: Sequence[Tally]
 ) -> None:
     """Add every hour that lies whole in a period, from the documents of days."""
-    hours = [(-(-period.start // _HOUR_MS), period.end // _HOUR_MS) for period in found]
+    starts = [-(-period.start // _HOUR_MS) for period in found]
+    # A period within an hour has no whole one.
+    hours = [(start, max(period.end // _HOUR_MS, start)) for start, period in zip(starts, found, strict=True)]
     first, last = hours[0][0], max(hours[-1][1] - 1, hours[0][0])
     for short, column in columns_between(documents, first, last).items():
         if short in LETTERS:
             for (start, end), tally in zip(hours, tallies, strict=True):
                 if count := sum(column[start - first : end - first]):
                     tally.add({short: count})
-    starts = [start for start, _ in hours]
     for document in documents:
         day = int(document["_id"]["d"]) * HOURS
         place = max(bisect.bisect_right(starts, day) - 1, 0)
         while place < len(hours) and starts[place] < day + HOURS:
-            conversations, users = active_in(document, *hours[place])
-            tallies[place].conversations.update(conversations)
-            tallies[place].users.update(users)
+            tally = tallies[place]
+            if hours[place] == (day, day + HOURS):
+                if "dc" in document:
+                    tally.counted = document["dc"], document["du"]
+            else:
+                conversations, users = active_in(document, *hours[place])
+                tally.conversations.update(conversations)
+                tally.users.update(users)
             place += 1
+
+
+def are_days(found: Sequence[Period]) -> bool:
+    """Whether each of the periods is one day of UTC."""
+    day = HOURS * _HOUR_MS
+    return all(period.start % day == 0 and period.end - period.start == day for period in found)

@@ -9,11 +9,11 @@ from bson.int64 import Int64
 from pymongo import ReplaceOne
 
 from convostore.store.asynchronous._backend import AsyncBackend
-from convostore.store.days import COLUMNS, HOURS, day_documents
+from convostore.store.days import COLUMNS, DISTINCT, HOURS, day_documents
 
 __all__ = ["held_days", "made_days", "write_days"]
 
-_TOTALS = dict.fromkeys(COLUMNS, 1)
+_TOTALS = dict.fromkeys((*COLUMNS, *DISTINCT), 1)
 _SHEET = {"h": 1, "t": 1, "cs": 1, "us": 1}
 
 
@@ -55,7 +55,7 @@ def _place(document: Mapping[str, Any]) -> tuple[int, int]:
 async def held_days(
     backend: AsyncBackend, first: int, last: int, *, comment: str, totals: bool = False
 ) -> list[dict[str, Any]]:
-    """The documents of the days from one hour to another (included); with ``totals`` only their columns."""
+    """The documents of the days from one hour to another (included); with ``totals`` only their numbers."""
     fields = _TOTALS if totals else {"f": 0}
     span = _span(first // HOURS, last // HOURS)
     return await backend.find("sheets", {"_id": span}, fields, comment=comment)

@@ -13,7 +13,7 @@ from convostore.store.days import columns_between
 from convostore.store.sheets import is_active
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._totals import held_days
-from convostore.store.tallying import Tally, add_days, cut_hours
+from convostore.store.tallying import Tally, add_days, are_days, cut_hours
 
 __all__ = ["pieces", "span", "tallies", "totals"]
 
@@ -54,7 +54,8 @@ def tallies(
         cut = cut_hours(found)
         first, last = query["h"]["$gte"], query["h"]["$lte"]
         if len(cut) * 4 < last - first + 1:
-            add_days(held_days(backend, first, last, comment=comment), found, sums)
+            documents = held_days(backend, first, last, comment=comment, totals=are_days(found))
+            add_days(documents, found, sums)
             if not cut:
                 return sums
             query = {"h": {"$in": sorted(cut)}}

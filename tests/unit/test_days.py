@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import itertools
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from bson import decode, encode
 from bson.int64 import Int64
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convostore.schemas.periods import Period
+from convostore.schemas.periods import Period, periods
 from convostore.store.codec import OPTIONS, U64_MAX, encode_u64
-from convostore.store.days import COLUMNS, HOURS, active_in, columns_between, day_documents
-from convostore.store.tallying import Tally, add_days, cut_hours
+from convostore.store.days import COLUMNS, DISTINCT, HOURS, active_in, columns_between, day_documents
+from convostore.store.tallying import Tally, add_days, are_days, cut_hours
 
 DAY = 19_700
 HOUR_MS = 3_600_000
@@ -80,18 +81,42 @@ def test_the_columns_of_any_hours(found: dict[int, Any], start: int, length: int
 def test_whole_hours_go_into_the_period_they_lie_in(found: dict[int, Any], edges: list[int]) -> None:
     start = DAY * HOURS * HOUR_MS
     ends = [start + edge * HOUR_MS // 4 for edge in sorted(edges)]
-    periods = [Period(one, two, "") for one, two in itertools.pairwise(ends)]
-    tallies = [Tally() for _ in periods]
-    add_days(stored(found, 3), periods, tallies)
-    for period, tally in zip(periods, tallies, strict=True):
+    cut = [Period(one, two, "") for one, two in itertools.pairwise(ends)]
+    tallies = [Tally() for _ in cut]
+    add_days(stored(found, 3), cut, tallies)
+    for period, tally in zip(cut, tallies, strict=True):
         within = [
             one
             for hour, one in found.items()
             if period.start <= start + hour * HOUR_MS and start + (hour + 1) * HOUR_MS <= period.end
         ]
         assert tally.counts().messages == sum(one["n"] for one in within)
-        assert tally.conversations == set().union(*(one["cs"] for one in within))
-        assert tally.users == set().union(*(one["us"] for one in within))
+        ids, named = (set().union(*(one[name] for one in within)) for name in ("cs", "us"))
+        assert tally.distinct == (len(ids), len(named))
+
+
+@given(days, st.integers(1, 4))
+def test_whole_days_are_told_without_names(found: dict[int, Any], most: int) -> None:
+    start = DAY * HOURS * HOUR_MS
+    both = [Period(start + day * 24 * HOUR_MS, start + (day + 1) * 24 * HOUR_MS, "") for day in (0, 1)]
+    assert are_days(both)
+    tallies = [Tally(), Tally()]
+    numbers = (*COLUMNS, *DISTINCT, "_id")
+    bare = [
+        {name: one for name, one in document.items() if name in numbers} for document in stored(found, most)
+    ]
+    add_days(bare, both, tallies)
+    for day, tally in enumerate(tallies):
+        within = [one for hour, one in found.items() if hour // HOURS == day]
+        ids, named = (set().union(*(one[name] for one in within)) for name in ("cs", "us"))
+        assert tally.distinct == (len(ids), len(named))
+        assert tally.counts().messages == sum(one["n"] for one in within)
+
+
+def test_only_days_of_utc_are_days() -> None:
+    assert not are_days(periods(0, 86_400_000 * 9, "day", ZoneInfo("Europe/London")))
+    assert not are_days(periods(0, 86_400_000 * 9, "week", ZoneInfo("UTC")))
+    assert are_days(periods(0, 86_400_000 * 9, "day", ZoneInfo("UTC")))
 
 
 def test_hours_that_an_edge_cuts() -> None:
