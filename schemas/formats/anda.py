@@ -9,7 +9,6 @@ content.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -43,7 +42,7 @@ from convostore.schemas.formats.items import (
 )
 from convostore.schemas.formats.json_layout import json_values
 from convostore.schemas.identifiers import check_user
-from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.json_values import JSON, text_digest
 
 __all__ = ["NAME", "fits", "looks_rendered", "read", "read_document", "read_values", "write"]
 
@@ -155,8 +154,7 @@ class _Reading:
             notes += (f"the record's own user is {record.user!a}",)
             unknown["user"] = record.user
             record = record.model_copy(update={"user": user})
-        text = dump_text(record.to_json_object())
-        content = hashlib.sha256(text.encode()).hexdigest()
+        content, size = text_digest(record.to_json_object())
         return Imported(
             position=position,
             conversation=record,
@@ -165,7 +163,7 @@ class _Reading:
             unknown=unknown,
             states=frozenset({"messages"}) if item.lossy else _STATES,
             notes=notes,
-            size=len(text),
+            size=size,
         )
 
     def _identity(self, record: Conversation, content: str, lossy: bool) -> str:

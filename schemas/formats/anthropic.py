@@ -33,7 +33,7 @@ from convostore.schemas.formats.message_runs import conversations_in, held_conve
 from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import Piece, rest_of
 from convostore.schemas.formats.remarks import Remarks
-from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.json_values import JSON, dump_text, text_digest
 from convostore.schemas.usage import Usage
 
 __all__ = ["NAME", "fits", "is_request", "read", "read_values"]
@@ -248,9 +248,9 @@ def _conversation(found: Found, sources: Sources) -> Item:
     usage: Usage | None = None
     if isinstance(value, _Recorded):
         messages, id, unknown, usage = _of_exchanges(value.exchanges, remarks)
-        content = dump_text(messages)
+        digest, size = text_digest(messages)
     else:
-        content = dump_text(value)
+        digest, size = text_digest(value)
         inside = _batched(value)
         if inside is not None:
             result = value.get("result")
@@ -275,9 +275,9 @@ def _conversation(found: Found, sources: Sources) -> Item:
     stated = stated_in(unknown, Moments(remarks))
     return Draft(
         user=sources.owner(),
-        source=sources.source(id, content),
+        source=sources.identified(id, digest),
         pieces=[_piece(message, remarks) for message in messages],
-        size=len(content),
+        size=size,
         title=stated.title,
         created=stated.created,
         updated=stated.updated,

@@ -39,7 +39,7 @@ from convostore.schemas.formats.parts import (
 )
 from convostore.schemas.formats.remarks import Remarks
 from convostore.schemas.formats.trees import Forest
-from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.json_values import JSON, text_digest
 from convostore.schemas.resources import Resource
 
 __all__ = ["LAYOUT", "NAME", "fits", "read"]
@@ -113,8 +113,8 @@ def _conversation(found: Found, sources: Sources) -> Item:
     nodes, pieces = linked_nodes(given, "id", _parent, remarks, lambda item: _piece(item, id, moments))
     root = value.get("rootMessageId")
     leaf = Forest(nodes).last_leaf(root) if isinstance(root, str) and root in nodes else None
-    content = dump_text(value)
-    source = sources.source(id, content)
+    digest, size = text_digest(value)
+    source = sources.identified(id, digest)
     active, branches = active_and_branches(
         tree_lines(nodes, pieces.__getitem__, leaf, remarks), source, sources
     )
@@ -123,7 +123,7 @@ def _conversation(found: Found, sources: Sources) -> Item:
         source=source,
         pieces=active,
         branches=branches,
-        size=len(content),
+        size=size,
         title=("title", value.get("title")),
         created=[moments.read_or_clock(value.get("createdAt"), value.get("_id"))],
         updated=[moments.read(value.get("updatedAt"))],

@@ -77,7 +77,7 @@ def read(source: ByteInput, options: ReadOptions) -> Iterator[Item]:
     return sources.each(values, lambda found: [_conversation(found, sources)])
 
 
-def _nodes(mapping: JSON) -> Mapping[str, JSON]:
+def _nodes(mapping: JSON) -> dict[str, JSON]:
     if not isinstance(mapping, list):
         return mapping if isinstance(mapping, dict) else {}
     found: dict[str, JSON] = {}
@@ -99,16 +99,19 @@ def _conversation(found: Found, sources: Sources) -> Item:
         return Refused(found.position, f"its mapping is no tree but a {type(mapping).__name__}", id)
     remarks = Remarks()
     moments = Moments(remarks, "seconds")
-    nodes = _nodes(mapping)
-    pieces = {id: _piece(node, moments, remarks) for id, node in nodes.items()}
-    forest = Forest(_links(nodes, pieces))
+    digest, size = text_digest(value)
+    nodes = _nodes(value.pop("mapping"))
+    del mapping
+    parents, said = parents_of(nodes, "parent", "children"), _said_by_links(nodes)
+    # Each node is let go when its message is made: there may be very many.
+    pieces = {id: _piece(nodes.pop(id), moments, remarks) for id in list(nodes)}
+    forest = Forest(_links(parents, pieces))
     leaf = value.get("current_node")
-    if not isinstance(leaf, str) or leaf not in nodes or not any(pieces[step] for step in forest.path(leaf)):
+    if not isinstance(leaf, str) or leaf not in pieces or not any(pieces[step] for step in forest.path(leaf)):
         if leaf is not None:
             remarks.add("current nodes that lead to no message; the newest leaf is taken", leaf)
         leaf = forest.newest_leaf()
     remark_tree(forest, remarks)
-    digest, size = text_digest(value)
     lines = told(forest.lines([leaf] if leaf is not None else []), lambda id: pieces[id] or odd_piece(None))
     source = sources.identified(id, digest)
     active, branches = active_and_branches(lines, source, sources)
@@ -121,7 +124,7 @@ def _conversation(found: Found, sources: Sources) -> Item:
         title=("title", value.get("title")),
         created=[moments.read(value.get("create_time"))],
         updated=[moments.read(value.get("update_time"))],
-        unknown={**rest_of(value, "title", "mapping"), **_said_by_links(nodes)},
+        unknown={**rest_of(value, "title"), **said},
         notes=(*found.notes, *remarks.lines()),
     ).imported(found.position)
 
@@ -157,8 +160,7 @@ def _said_by_links(nodes: Mapping[str, JSON]) -> dict[str, JSON]:
     return {"mapping": left} if left else {}
 
 
-def _links(nodes: Mapping[str, JSON], pieces: Mapping[str, Piece | None]) -> dict[str, Node]:
-    parents = parents_of(nodes, "parent", "children")
+def _links(parents: Mapping[str, str | None], pieces: Mapping[str, Piece | None]) -> dict[str, Node]:
     return {
         id: Node(parents.get(id), piece.made if piece is not None else None, piece is not None)
         for id, piece in pieces.items()

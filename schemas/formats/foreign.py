@@ -32,7 +32,7 @@ from convostore.schemas.formats.parts import Piece
 from convostore.schemas.formats.remarks import Remarks
 from convostore.schemas.formats.trees import Forest, Line, Node
 from convostore.schemas.identifiers import check_text, check_user
-from convostore.schemas.json_values import JSON, MAX_DEPTH, dump_text
+from convostore.schemas.json_values import JSON, MAX_DEPTH, dump_text, text_digest
 from convostore.schemas.resources import Resource
 from convostore.schemas.usage import Usage
 
@@ -92,21 +92,20 @@ class Sources:
                 continue
         raise InvalidRecordError("user", "it names no user; say whose the conversations are (--user)")
 
-    def source(self, id: str | None, content: str) -> Source:
-        """The identity: the source's own id, else its SHA-256, with ``#2`` for the second of the same."""
-        return self.identified(id, _sha256(content))
-
     def identified(self, id: str | None, hash: str) -> Source:
-        """The same of content whose SHA-256 in hex is ``hash``."""
+        """The identity of content whose SHA-256 in hex is ``hash``: the source's own id, else that.
+
+        Of a second one of the same content it ends in ``#2``.
+        """
         if id is None:
             key = int(hash[:16], 16)
             self._seen[key] = count = self._seen.get(key, 0) + 1
             id = f"sha256:{hash}" + (f"#{count}" if count > 1 else "")
         return Source(self.format, _fitting(id), self._options.file, hash)
 
-    def branch(self, of: str, key: str, content: str) -> Source:
-        """The identity of a branch that begins with the message ``key`` of the conversation ``of``."""
-        return Source(self.format, _fitting(f"{of}/{key}"), self._options.file, _sha256(content))
+    def branch(self, of: str, key: str, messages: Sequence[JSON]) -> Source:
+        """The identity of a branch of these, the first of them the message ``key`` of ``of``."""
+        return Source(self.format, _fitting(f"{of}/{key}"), self._options.file, text_digest(messages)[0])
 
     def each(
         self, values: Iterable[Found | Refused], read: Callable[[Found], Iterable[Item]]
@@ -128,10 +127,6 @@ class Sources:
             except RecursionError:
                 reason = f"nested too deeply; at most {MAX_DEPTH} levels"
                 yield Refused(found.position, reason, first_id(found.value))
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _fitting(id: str) -> str:
@@ -318,7 +313,7 @@ def branch_of(line: Told, leaves: str, of: str, key: str, sources: Sources) -> B
     """The line as a branch off the one of the id ``leaves``; ``key`` names it in the conversation ``of``."""
     messages = [piece.message for piece in line.pieces]
     return Branch(
-        source=sources.branch(of, key, dump_text(messages)),
+        source=sources.branch(of, key, messages),
         origin=Origin(leaves, line.after),
         messages=messages,
         entries=_facts(line.pieces),

@@ -10,7 +10,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
-from sys import intern
 
 from convostore.schemas.json_values import JSON
 
@@ -33,6 +32,7 @@ BLANK = " \t\r\n"
 AROUND = BLANK + "\ufeff"
 """What may stand around a value: a byte order mark, too."""
 
+_SHORT = 64  # characters of a text that may well occur again: an id, a role, a kind
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
 _NUMBER_END = len("e+")  # of a number's characters so many may stand behind what is one already
 
@@ -45,19 +45,25 @@ class JsonReader:
 
     def __init__(self) -> None:
         self.notes: list[str] = []
-        self.shares_keys = False
-        """Whether equal keys become one text, as they do within a value that is read at once."""
+        self.texts: dict[str, str] | None = None
+        """While a large value is read: its keys and short texts, so that equal ones are one in memory."""
         self._decoder = json.JSONDecoder(object_pairs_hook=self.object, parse_float=_float)
 
     def object(self, pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
         """The object of these members; a key that occurs twice is noted."""
-        if self.shares_keys:
-            pairs = [(intern(key), value) for key, value in pairs]
+        if self.texts is not None:
+            pairs = [(self.shared(key), self.shared(value)) for key, value in pairs]
         found = dict(pairs)
         if len(found) != len(pairs):
             twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
             self.notes.append(f"the key {twice!a} occurs twice in one object; the last value was taken")
         return found
+
+    def shared(self, value: JSON) -> JSON:
+        """The value; of a short text the one that equals it and was read before."""
+        if self.texts is None or type(value) is not str or len(value) > _SHORT:
+            return value
+        return self.texts.setdefault(value, value)
 
     def read(self, text: str, start: int = 0) -> tuple[JSON, int]:
         """The value that begins at ``start`` and where it ends; without it no notes.
@@ -230,7 +236,7 @@ class JsonText:
 
         """
         self.begun, self.depth, self.bad = self.at, 0, None
-        reader.shares_keys = False
+        reader.texts = None
         try:
             return self._value(reader)
         except RecursionError:
@@ -269,7 +275,8 @@ class JsonText:
 
     def _members(self, reader: JsonReader) -> JSON:
         """The object or array that begins here, read member by member."""
-        reader.shares_keys = True
+        if reader.texts is None:
+            reader.texts = {}
         is_object = self.text[self.at] == "{"
         end = "}" if is_object else "]"
         items: list[JSON] = []
@@ -280,7 +287,7 @@ class JsonText:
                 if not is_object:
                     items.append(self._value(reader))
                 else:
-                    key = intern(self._key(reader))
+                    key = reader.shared(self._key(reader))
                     items.append((key, self._value(reader)))
                 mark = self.skip_blank(BLANK)
                 if mark == end:

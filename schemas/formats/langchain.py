@@ -29,7 +29,7 @@ from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import Piece, odd_piece, rest_of
 from convostore.schemas.formats.remarks import Remarks
 from convostore.schemas.formats.session_lines import LinesDigest
-from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.json_values import JSON, dump_text, text_digest
 
 __all__ = ["LAYOUT", "NAME", "fits", "read", "read_values"]
 
@@ -91,16 +91,16 @@ def _conversation(found: Found, sources: Sources) -> Item:
     remarks = Remarks()
     moments = Moments(remarks)
     pieces = [piece_of(item, remarks) for item in given]
-    content = dump_text(value)
+    digest, size = text_digest(value)
     about = value if isinstance(value, dict) else {}
     named = (one for one in _SESSIONS if id is not None and first_id(about, one) == id)
     stated = stated_in(rest_of(about, name, *named), moments)
     created = stated.created or [moments.read_or_clock(None, about.get("_id"))]
     return Draft(
         user=sources.owner(),
-        source=sources.source(id, content),
+        source=sources.identified(id, digest),
         pieces=pieces,
-        size=len(content),
+        size=size,
         title=stated.title,
         created=created,
         updated=stated.updated,

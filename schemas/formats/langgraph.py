@@ -30,7 +30,7 @@ from convostore.schemas.formats.langgraph_values import decode
 from convostore.schemas.formats.moments import Moments
 from convostore.schemas.formats.parts import rest_of
 from convostore.schemas.formats.remarks import Remarks
-from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.json_values import JSON, dump_text, text_digest
 
 __all__ = ["LAYOUT", "NAME", "fits", "read"]
 
@@ -177,8 +177,8 @@ class _Gatherer(Gatherer):
         if not nodes:
             return Refused(found.position, "its checkpoints hold no messages", id, skipped=True)
         facts = [[key, node.made] for key, node in nodes.items()]
-        content = dump_text([id, newest.id, leaf, facts])
-        source = self.sources.source(id, content)
+        digest, _ = text_digest([id, newest.id, leaf, facts])
+        source = self.sources.identified(id, digest)
         active, branches = active_and_branches(
             tree_lines(nodes, pieces.__getitem__, leaf, self._remarks), source, self.sources
         )

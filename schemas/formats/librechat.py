@@ -41,7 +41,7 @@ from convostore.schemas.formats.parts import (
     tool_output,
 )
 from convostore.schemas.formats.remarks import Remarks
-from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.json_values import JSON, text_digest
 from convostore.schemas.resources import Resource
 
 __all__ = ["LAYOUT", "NAME", "fits", "read"]
@@ -180,9 +180,9 @@ def _conversation(found: Found, sources: Sources) -> Item:
         remarks,
         lambda item: _piece(item, moments),
     )
-    content = dump_text(value)
+    digest, size = text_digest(value)
     owners = (first_id(item, "user") for item in (value, *items[:1]))
-    source = sources.source(id, content)
+    source = sources.identified(id, digest)
     active, branches = active_and_branches(
         tree_lines(nodes, pieces.__getitem__, None, remarks), source, sources
     )
@@ -191,7 +191,7 @@ def _conversation(found: Found, sources: Sources) -> Item:
         source=source,
         pieces=active,
         branches=branches,
-        size=len(content),
+        size=size,
         title=("title", value.get("title")),
         created=[moments.read(value.get("createdAt"))],
         updated=[moments.read(value.get("updatedAt"))],

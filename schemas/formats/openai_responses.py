@@ -40,7 +40,7 @@ from convostore.schemas.formats.remarks import Remarks
 from convostore.schemas.formats.response_exchanges import goes_on, is_response, said, told_in, told_of
 from convostore.schemas.formats.response_streams import is_event, unstreamed
 from convostore.schemas.formats.run_states import is_run_state, items_of, rest_of_state, trace_of, usage_in
-from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.json_values import JSON, dump_text, text_digest
 from convostore.schemas.usage import Usage
 
 __all__ = ["NAME", "fits", "is_item", "read", "read_values"]
@@ -202,14 +202,14 @@ def _conversation(found: Found, sources: Sources) -> Item:
     for item in told.items:
         if not isinstance(item, dict):
             remarks.add("items that are no objects are kept as they are", item)
-    content = dump_text(value if len(values) == 1 else values)
+    digest, size = text_digest(value if len(values) == 1 else values)
     made = told.made or [None] * len(told.items)
     stated = stated_in(told.unknown, Moments(remarks))
     return Draft(
         user=sources.owner(),
-        source=sources.source(told.id, content),
+        source=sources.identified(told.id, digest),
         pieces=[Piece(item, at, NAME) for item, at in zip(told.items, made, strict=True)],
-        size=len(content),
+        size=size,
         title=stated.title,
         created=stated.created,
         updated=stated.updated,

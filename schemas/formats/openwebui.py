@@ -40,7 +40,7 @@ from convostore.schemas.formats.parts import (
 )
 from convostore.schemas.formats.remarks import Remarks
 from convostore.schemas.formats.trees import Node
-from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.json_values import JSON, text_digest
 from convostore.schemas.resources import Resource
 
 __all__ = ["NAME", "fits", "read"]
@@ -113,15 +113,15 @@ def _conversation(found: Found, sources: Sources) -> Item:
         title = chat.get("title")
     elif "title" in chat and chat["title"] != title:
         left["title"] = chat["title"]
-    content = dump_text(row)
-    source = sources.source(first_id(row, "id") or first_id(chat, "id"), content)
+    digest, size = text_digest(row)
+    source = sources.identified(first_id(row, "id") or first_id(chat, "id"), digest)
     active, branches = active_and_branches(lines, source, sources)
     return Draft(
         user=sources.owner(first_id(row, "user_id"), first_id(chat, "user_id", "userId")),
         source=source,
         pieces=active,
         branches=branches,
-        size=len(content),
+        size=size,
         title=("title", title),
         created=[moments.read(row.get("created_at"))],
         updated=[moments.read(row.get("updated_at"))],

@@ -38,7 +38,7 @@ from convostore.schemas.formats.parts import (
     tool_output,
 )
 from convostore.schemas.formats.remarks import Remarks
-from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.json_values import JSON, text_digest
 from convostore.schemas.resources import Resource
 
 __all__ = ["NAME", "fits", "read", "read_values"]
@@ -120,7 +120,7 @@ def _conversation(found: Found, sources: Sources) -> Item:
     remarks = Remarks()
     moments = Moments(remarks)
     pieces = [_piece(entry, moments, remarks) for entry in given]
-    content = dump_text(value)
+    digest, size = text_digest(value)
     own = first_id(value, "conversation_id", "id")
     id = own or next(
         (id for id in (first_id(entry, "conversation_id") for entry in reversed(given)) if id is not None),
@@ -129,9 +129,9 @@ def _conversation(found: Found, sources: Sources) -> Item:
     stated = stated_in(rest_of(value, name) if isinstance(value, dict) else {}, moments)
     return Draft(
         user=sources.owner(),
-        source=sources.source(id, content),
+        source=sources.identified(id, digest),
         pieces=pieces,
-        size=len(content),
+        size=size,
         title=stated.title,
         created=stated.created,
         updated=stated.updated,

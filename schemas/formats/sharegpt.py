@@ -38,7 +38,7 @@ from convostore.schemas.formats.parts import (
     tool_output,
 )
 from convostore.schemas.formats.remarks import Remarks
-from convostore.schemas.json_values import JSON, dump_text
+from convostore.schemas.json_values import JSON, text_digest
 from convostore.schemas.resources import Resource
 
 __all__ = ["NAME", "fits", "read", "read_values"]
@@ -145,15 +145,15 @@ def _conversation(found: Found, sources: Sources) -> Item:
     remarks = Remarks()
     files = _Files(value, turns)
     pieces = [_piece(turn, files, remarks) for turn in turns]
-    content = dump_text(found.value)
+    digest, size = text_digest(found.value)
     named = [name, *files.told]
     named += [member for member in ("id", "uuid", "_id") if id is not None and first_id(value, member) == id]
     stated = stated_in(rest_of(value, *named), Moments(remarks))
     return Draft(
         user=sources.owner(),
-        source=sources.source(id, content),
+        source=sources.identified(id, digest),
         pieces=pieces,
-        size=len(content),
+        size=size,
         title=stated.title,
         created=stated.created,
         updated=stated.updated,

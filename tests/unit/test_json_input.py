@@ -235,3 +235,10 @@ def test_long_input_is_read_in_the_memory_of_one_value(reader: Reader) -> None:
         tracemalloc.stop()
     assert count == 300 * 64 + 1
     assert peak < 2_000_000
+
+
+def test_equal_short_texts_of_a_large_value_are_one_in_memory() -> None:
+    item = {"id": "0123456789", "text": "x" * 1000, "parent": "0123456789"}
+    (found,) = values(array_items(chunked(json.dumps([[item] * 2000]).encode(), 1 << 16)))
+    assert found == [item] * 2000
+    assert len({id(text) for each in found for text in (each["id"], each["parent"])}) == 1
