@@ -17,7 +17,7 @@ from convostore.store.runs import NewEntry, blob_references, pieces_of
 
 __all__ = ["drop_pieces", "read_blobs", "store_pieces", "store_raw"]
 
-_BATCH = 8  # pieces of one insert: below the 48 MB of one command
+_TOGETHER = 8 << 20  # bytes of the pieces of one insert, which holds them twice
 _PER_READ = 256
 
 
@@ -46,8 +46,14 @@ async def store_raw(
     comment: str,
 ) -> None:
     """Store pieces given by blob id, place and bytes."""
-    for start in range(0, len(pieces), _BATCH):
-        documents = [
+    documents: list[dict[str, Any]] = []
+    size = 0
+    for blob, place, data in pieces:
+        if documents and size + len(data) > _TOGETHER:
+            await backend.insert_own("blobs", documents, comment=comment)
+            documents, size = [], 0
+        size += len(data)
+        documents.append(
             {
                 "_id": {"b": blob, "k": place},
                 "user": head["user"],
@@ -56,9 +62,8 @@ async def store_raw(
                 "g": head["structure"],
                 "data": data,
             }
-            for blob, place, data in pieces[start : start + _BATCH]
-        ]
-        await backend.insert_own("blobs", documents, comment=comment)
+        )
+    await backend.insert_own("blobs", documents, comment=comment)
 
 
 async def drop_pieces(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bson.int64 import Int64
+from bson.objectid import ObjectId
 
 from convostore.schemas.errors import ConflictError
-from convostore.schemas.json_values import same_json
+from convostore.schemas.json_values import JSON, same_json
 from convostore.schemas.usage import COUNTERS
 from convostore.store import history
 from convostore.store.asynchronous._backend import AsyncBackend
@@ -21,7 +22,7 @@ from convostore.store.asynchronous._planting import plant
 from convostore.store.codec import encode_u64
 from convostore.store.forking import Prefix
 from convostore.store.heads import Head, record_fields
-from convostore.store.runs import numbered, to_entry
+from convostore.store.runs import StoredEntry, numbered, to_entry
 
 __all__ = ["graft"]
 
@@ -37,8 +38,9 @@ async def graft(
 ) -> int | None:
     """Store the draft as a fork of the conversation, exactly behind its first ``after`` messages; its id.
 
-    None, and nothing is stored, when the first ``after`` messages of the draft are not those. The head comes
-    last and has the draft's source, so a crash leaves nothing that a repeat would find.
+    The draft's entries are those behind them. None, and nothing is stored, when the first ``after`` messages
+    of its record are not the conversation's. The head comes last and has the draft's source, so a crash
+    leaves nothing that a repeat would find.
 
     Raises:
         NotFoundError: there is no such conversation.
@@ -52,8 +54,7 @@ async def graft(
     at = int(moment.entries[after - 1]["id"])
     found = await prefix_at(backend, owner, head, moment, at, exact=True, comment=comment)
     blobs = await blobs_for(backend, owner, head, found.moment, comment=comment)
-    held = [to_entry(entry, blobs).message for entry in found.moment.entries]
-    if not same_json(held, list(draft.record.messages[:after])):
+    if not _are(found.moment.entries, blobs, draft.record.messages[:after]):
         return None
     origin = {
         "id": head["_id"],
@@ -74,9 +75,9 @@ async def graft(
     if "source" in fields:
         fields["source"] = {**fields["source"], "version": Int64(1)}
     await copy_blobs(backend, owner, fork_owner, facts, found, {}, int(head["lineage"]), comment=comment)
-    own = (*draft.entries[after:], *draft.resources, *draft.artifacts)
+    own = (*draft.entries, *draft.resources, *draft.artifacts)
     await store_pieces(backend, fork_owner, facts, own, comment=comment)
-    _grow(found, draft, after)
+    _grow(found, draft)
     try:
         await plant(backend, fork_owner, facts, found, fields, {"forked_from": origin}, comment=comment)
     except ConflictError:
@@ -86,9 +87,17 @@ async def graft(
     return id
 
 
-def _grow(found: Prefix, draft: Draft, after: int) -> None:
+def _are(entries: Sequence[StoredEntry], blobs: Mapping[ObjectId, bytes], messages: Sequence[JSON]) -> bool:
+    """Whether the entries are these messages; compared one by one, since all together may be large."""
+    return len(entries) == len(messages) and all(
+        same_json(to_entry(entry, blobs).message, message)
+        for entry, message in zip(entries, messages, strict=True)
+    )
+
+
+def _grow(found: Prefix, draft: Draft) -> None:
     """Let the prefix go on with the draft's own messages, as one append."""
-    moment, own = found.moment, draft.entries[after:]
+    moment, own = found.moment, draft.entries
     usage = {name: getattr(draft.record.usage, name) for name in COUNTERS}
     if not own and not any(usage.values()):
         return

@@ -1,4 +1,7 @@
-"""Storing all of a new conversation but its head, in memory for a few of its messages at a time."""
+"""Storing all of a new conversation but its head, in memory for a few of its messages at a time.
+
+However long it is: each few messages have the time of a call for themselves.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,14 @@ from convostore.store.exchanging import encode_facts
 from convostore.store.heads import Head, new_head, record_fields
 from convostore.store.manifest import Item
 from convostore.store.requests import attachments
-from convostore.store.runs import StoredEntry, cut_into_segments, entries_size, newest_page, numbered
+from convostore.store.runs import (
+    NewEntry,
+    StoredEntry,
+    cut_into_segments,
+    entries_size,
+    newest_page,
+    numbered,
+)
 
 __all__ = ["store_parts"]
 
@@ -37,7 +47,8 @@ async def store_parts(backend: AsyncBackend, item: Imported, record: Conversatio
     try:
         return await growing.head(item)
     except (InvalidRecordError, TooLargeError):
-        await _creating.withdraw(backend, growing.owner, growing.lineage, comment=comment)
+        with backend.call(comment):
+            await _creating.withdraw(backend, growing.owner, growing.lineage, comment=comment)
         raise
 
 
@@ -70,7 +81,7 @@ class _Growing:
             unknown=item.unknown,
         )
         for found in attached.values():
-            await store_pieces(backend, self.owner, self._facts, found, comment=self._comment)
+            await self._store_pieces(found)
         made = await self._store(record.messages, item.entries)
         head = new_head(
             fields,
@@ -90,7 +101,7 @@ class _Growing:
         for start in range(0, len(messages), _TOGETHER):
             part = slice(start, start + _TOGETHER)
             encoded = encode_facts(messages[part], None if facts is None else facts[part], start)
-            await store_pieces(self._backend, self.owner, self._facts, encoded, comment=self._comment)
+            await self._store_pieces(encoded)
             self._pending += [numbered(one.stored, start + place) for place, one in enumerate(encoded)]
             self._bytes += sum(one.size for one in encoded)
             made += [one.stored.get("made") for one in encoded]
@@ -100,10 +111,16 @@ class _Growing:
             await self._seal()
         return made
 
+    async def _store_pieces(self, entries: Sequence[NewEntry]) -> None:
+        if any(entry.pieces for entry in entries):
+            with self._backend.call(self._comment):
+                await store_pieces(self._backend, self.owner, self._facts, entries, comment=self._comment)
+
     async def _seal(self) -> None:
         """Put all but the newest page into segments."""
         kept = newest_page(self._pending, self._backend.bounds)
         older, self._pending = self._pending[:-kept], self._pending[-kept:]
         segments = cut_into_segments(older, self._backend.bounds)
-        self._segments += await store_segments(self._backend, self.owner, self._facts, segments)
+        with self._backend.call(self._comment):
+            self._segments += await store_segments(self._backend, self.owner, self._facts, segments)
         self._bytes = entries_size(self._pending)

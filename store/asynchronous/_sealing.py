@@ -20,6 +20,8 @@ from convostore.store.runs import Segment, cut_into_segments
 __all__ = ["keep_house", "merge", "seal_log", "seal_messages", "store_segments", "swap"]
 
 _FACTS = {name: 1 for name in ("user", "lineage", "version", "structure", "revision", "log_start")}
+_TOGETHER = 8
+"""Segments of one insert, which holds them twice: at most 1 MiB each."""
 _log = logging.getLogger("convostore")
 
 
@@ -46,18 +48,24 @@ async def store_segments(
     backend: AsyncBackend, owner: Mapping[str, Any], head: Head, segments: list[Segment]
 ) -> list[Item]:
     """Insert segments under fresh random ids; their manifest items."""
-    documents = [
-        segment_document(
-            segment,
-            user=head["user"],
-            conversation=owner["_id"],
-            lineage=head["lineage"],
-            structure=head["structure"],
-        )
-        for segment in segments
-    ]
-    await backend.insert_own("segments", documents, comment="seal")
-    return [item_of(segment, document["_id"]) for segment, document in zip(segments, documents, strict=True)]
+    items: list[Item] = []
+    for start in range(0, len(segments), _TOGETHER):
+        some = segments[start : start + _TOGETHER]
+        documents = [
+            segment_document(
+                segment,
+                user=head["user"],
+                conversation=owner["_id"],
+                lineage=head["lineage"],
+                structure=head["structure"],
+            )
+            for segment in some
+        ]
+        await backend.insert_own("segments", documents, comment="seal")
+        items += [
+            item_of(segment, document["_id"]) for segment, document in zip(some, documents, strict=True)
+        ]
+    return items
 
 
 async def swap(

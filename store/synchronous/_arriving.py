@@ -64,8 +64,7 @@ class Arrivals:
         """Begin to store these; what cannot be is reported."""
         if not fresh:
             return
-        with self._backend.call(_CALL):
-            ready = self._prepared(fresh)
+        ready = self._prepared(fresh)
         while len(self._batches) >= _TOGETHER:
             self._finish(*self._batches.next())
         if ready:
@@ -80,8 +79,10 @@ class Arrivals:
         """Wait for what is under way, whatever becomes of it."""
         self._batches.close()
 
-    def draft(self, item: Imported, id: int) -> _creating.Draft:
+    def draft(self, item: Imported, id: int, first: int = 0) -> _creating.Draft:
         """The conversation ready to be stored under that id, its links followed.
+
+        Only its messages from the place ``first`` on are entries of it.
 
         Raises:
             InvalidRecordError, TooLargeError: it cannot be stored.
@@ -94,7 +95,9 @@ class Arrivals:
             record,
             source=item.source,
             unknown=item.unknown,
-            entries=encode_facts(item.conversation.messages, item.entries),
+            entries=encode_facts(
+                record.messages[first:], None if item.entries is None else item.entries[first:], first
+            ),
         )
 
     def count(self, item: Imported) -> None:
@@ -117,13 +120,15 @@ class Arrivals:
         link(self._backend, self._links, record, id or record.id, dry_run=self._report.dry_run)
 
     def _prepared(self, fresh: Sequence[Imported]) -> list[_Ready]:
-        ids = self._numbers(fresh)
+        with self._backend.call(_CALL):
+            ids = self._numbers(fresh)
         for item, id in zip(fresh, ids, strict=True):
             self._links.announce(item.conversation.id, id)
         ready: list[_Ready] = []
         for item, id in zip(fresh, ids, strict=True):
             try:
-                with_references = self._attacher.attached(item)
+                with self._backend.call(_CALL):
+                    with_references = self._attacher.attached(item)
                 if self._report.dry_run:
                     self.draft(with_references, id)
                 else:

@@ -207,11 +207,10 @@ class Importer:
             if found is not None:
                 self._again(line, found)
                 continue
-            with self._backend.call(_CALL):
-                if line.origin is not None and not self._report.dry_run:
-                    self._continue(line, line.origin)
-                    continue
-            self._store_now(line)
+            if line.origin is not None and not self._report.dry_run:
+                self._continue(line, line.origin)
+            else:
+                self._store_now(line)
 
     def _store_now(self, item: Imported) -> None:
         self._arrivals.store([item])
@@ -219,20 +218,13 @@ class Importer:
 
     def _continue(self, item: Imported, origin: Origin) -> None:
         """Store it as a fork of its origin, or whole where that is not stored as it is here."""
-        user = item.conversation.user
-        parent = _creating.find_source(
-            self._backend, user, Source(item.source.format, origin.id), comment=_CALL
-        )
-        id = None
         try:
-            if parent is not None:
-                draft = self._arrivals.draft(self._attacher.attached(item), 0)
-                owner = {"_id": encode_u64(parent), "user": user}
-                id = graft(self._backend, owner, draft, origin.after, self._ids, comment=_CALL)
-        except NotFoundError:
-            pass  # It was deleted here while the import went on.
+            with self._backend.call(_CALL):
+                parent, id = self._grafted(item, origin)
         except ConflictError as error:
-            held = _creating.find_source(self._backend, user, item.source, comment=_CALL)
+            with self._backend.call(_CALL):
+                user = item.conversation.user
+                held = _creating.find_source(self._backend, user, item.source, comment=_CALL)
             kind: Literal["failed", "skipped"] = "failed" if held is None else "skipped"
             self._report.add(kind, item.position, str(error), item.source.id)
             return
@@ -247,7 +239,23 @@ class Importer:
             self._store_now(item)
             return
         self._arrivals.count(item)
-        self._arrivals.stored(item, id)
+        with self._backend.call(_CALL):
+            self._arrivals.stored(item, id)
+
+    def _grafted(self, item: Imported, origin: Origin) -> tuple[int | None, int | None]:
+        """The id of its origin and the one that it is stored under as a fork of that; None for neither."""
+        user = item.conversation.user
+        parent = _creating.find_source(
+            self._backend, user, Source(item.source.format, origin.id), comment=_CALL
+        )
+        if parent is None:
+            return None, None
+        draft = self._arrivals.draft(self._attacher.attached(item), 0, origin.after)
+        owner = {"_id": encode_u64(parent), "user": user}
+        try:
+            return parent, graft(self._backend, owner, draft, origin.after, self._ids, comment=_CALL)
+        except NotFoundError:  # It was deleted here while the import went on.
+            return parent, None
 
     # What is there already
 

@@ -21,6 +21,8 @@ from convostore.store.synchronous._records import has_record
 __all__ = ["keep_house", "merge", "seal_log", "seal_messages", "store_segments", "swap"]
 
 _FACTS = {name: 1 for name in ("user", "lineage", "version", "structure", "revision", "log_start")}
+_TOGETHER = 8
+"""Segments of one insert, which holds them twice: at most 1 MiB each."""
 _log = logging.getLogger("convostore")
 
 
@@ -47,18 +49,24 @@ def store_segments(
     backend: Backend, owner: Mapping[str, Any], head: Head, segments: list[Segment]
 ) -> list[Item]:
     """Insert segments under fresh random ids; their manifest items."""
-    documents = [
-        segment_document(
-            segment,
-            user=head["user"],
-            conversation=owner["_id"],
-            lineage=head["lineage"],
-            structure=head["structure"],
-        )
-        for segment in segments
-    ]
-    backend.insert_own("segments", documents, comment="seal")
-    return [item_of(segment, document["_id"]) for segment, document in zip(segments, documents, strict=True)]
+    items: list[Item] = []
+    for start in range(0, len(segments), _TOGETHER):
+        some = segments[start : start + _TOGETHER]
+        documents = [
+            segment_document(
+                segment,
+                user=head["user"],
+                conversation=owner["_id"],
+                lineage=head["lineage"],
+                structure=head["structure"],
+            )
+            for segment in some
+        ]
+        backend.insert_own("segments", documents, comment="seal")
+        items += [
+            item_of(segment, document["_id"]) for segment, document in zip(some, documents, strict=True)
+        ]
+    return items
 
 
 def swap(
