@@ -17,14 +17,14 @@ from convostore.store import ConversationStore
 KIB = 1024
 
 
-def peak() -> int:
-    """The highest resident memory of this process so far, in bytes."""
-    status = Path("/proc/self/status")
+def peak(process: int | str = "self") -> int:
+    """The highest resident memory of a process so far, in bytes; 0 of another one that has ended."""
+    status = Path(f"/proc/{process}/status")
     if status.exists():
         # What getrusage says is at least what the process that started this one had.
-        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) * KIB
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
+        lines = [line for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
+        return int(lines[0].split()[1]) * KIB if lines else 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB if process == "self" else 0
 
 
 def main(uri: str, step: str, file: Path, format: str) -> None:
