@@ -42,6 +42,7 @@ class Runner:
         self._owner = owner
         self.fence = int(found["fence"])
         self.rebuilds = "rebuild" in found
+        self._noted: set[int] = set()
 
     async def _change(self, update: Mapping[str, Any]) -> None:
         """Change the document ``rollup`` and hold the lease longer.
@@ -62,8 +63,10 @@ class Runner:
         await self._change({})
 
     async def note(self, hours: Iterable[int]) -> None:
-        """Note hours whose sheets are owed, before their rows change."""
-        await self._change({"$addToSet": {"hours": {"$each": sorted(map(Int64, hours))}}})
+        """Note hours whose sheets are owed, before their rows change; a rebuild owes all of them anyway."""
+        fresh = set() if self.rebuilds else set(hours) - self._noted
+        await self._change({"$addToSet": {"hours": {"$each": sorted(map(Int64, fresh))}}} if fresh else {})
+        self._noted |= fresh
 
     async def owed(self) -> list[int]:
         """The hours whose sheets are owed, those of deleted conversations now among them."""
@@ -80,6 +83,7 @@ class Runner:
 
     async def forget(self) -> None:
         """The sheets that were owed are written."""
+        self._noted.clear()
         await self._change({"$unset": {"hours": ""}})
 
     async def note_rebuild(self) -> None:

@@ -43,6 +43,7 @@ class Runner:
         self._owner = owner
         self.fence = int(found["fence"])
         self.rebuilds = "rebuild" in found
+        self._noted: set[int] = set()
 
     def _change(self, update: Mapping[str, Any]) -> None:
         """Change the document ``rollup`` and hold the lease longer.
@@ -63,8 +64,10 @@ class Runner:
         self._change({})
 
     def note(self, hours: Iterable[int]) -> None:
-        """Note hours whose sheets are owed, before their rows change."""
-        self._change({"$addToSet": {"hours": {"$each": sorted(map(Int64, hours))}}})
+        """Note hours whose sheets are owed, before their rows change; a rebuild owes all of them anyway."""
+        fresh = set() if self.rebuilds else set(hours) - self._noted
+        self._change({"$addToSet": {"hours": {"$each": sorted(map(Int64, fresh))}}} if fresh else {})
+        self._noted |= fresh
 
     def owed(self) -> list[int]:
         """The hours whose sheets are owed, those of deleted conversations now among them."""
@@ -81,6 +84,7 @@ class Runner:
 
     def forget(self) -> None:
         """The sheets that were owed are written."""
+        self._noted.clear()
         self._change({"$unset": {"hours": ""}})
 
     def note_rebuild(self) -> None:
