@@ -21,6 +21,7 @@ from convostore.store.codec import U64_MAX, decode_u64, encode_u64
 __all__ = [
     "HOUR_QUARTERS",
     "LETTERS",
+    "STATUSES",
     "Counts",
     "credited",
     "first_hour",
@@ -69,6 +70,16 @@ class Counts:
 
 LETTERS: Final = dict(zip("niocrkxezbgypd", (field.name for field in fields(Counts)), strict=True))
 """The counters by the letter that documents have for them."""
+
+STATUSES: Final = {
+    "submitted": "ss",
+    "working": "sw",
+    "idle": "si",
+    "completed": "sc",
+    "cancelled": "sx",
+    "failed": "sf",
+}
+"""Conversations by their present status, counted where they were created: the letters of roll-ups."""
 
 _SHORT: Final = {name: short for short, name in LETTERS.items()}
 

@@ -27,11 +27,21 @@ from typing import Any, Final
 from bson.int64 import Int64
 
 from convostore.store.codec import U64_MAX, decode_u64
-from convostore.store.crediting import LETTERS
+from convostore.store.crediting import LETTERS, STATUSES
 
-__all__ = ["COLUMNS", "DISTINCT", "HOURS", "MOST", "active_in", "columns_between", "day_documents", "days_of"]
+__all__ = [
+    "COLUMNS",
+    "DISTINCT",
+    "HOURS",
+    "MOST",
+    "active_in",
+    "columns_between",
+    "day_documents",
+    "days_of",
+    "first_hours",
+]
 
-COLUMNS: Final = (*LETTERS, "cn", "un")
+COLUMNS: Final = (*LETTERS, *STATUSES.values(), "cn", "un")
 """The counters by their letters, and the numbers of distinct conversations and users."""
 
 DISTINCT: Final = ("dc", "du")
@@ -118,6 +128,18 @@ def active_in(document: Mapping[str, Any], start: int, end: int) -> tuple[Iterab
         return ids, names
     hours = (1 << end) - (1 << start)
     return _in_hours(ids, document["ch"], hours), _in_hours(names, document["uh"], hours)
+
+
+def first_hours(documents: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """The first hour since 1970 in which each user was active; the documents by their days."""
+    found: dict[str, int] = {}
+    for document in documents:
+        if "us" in document:
+            day = int(document["_id"]["d"]) * HOURS
+            for name, hours in zip(document["us"], _unpacked("I", document["uh"]), strict=True):
+                if name not in found:
+                    found[name] = day + (hours & -hours).bit_length() - 1
+    return found
 
 
 def _in_hours(items: Sequence[Any], packed: bytes, hours: int) -> Iterator[Any]:

@@ -1,7 +1,8 @@
 """Sheets: the ledger's rows of one hour over all conversations, in a few small documents. Pure.
 
 ``_id`` is ``{h: hour, p: part}``; an hour of more conversations than :data:`MOST` has several parts, whose
-counters add up and whose conversations are distinct. Members, counters by their letters:
+counters add up and whose conversations are distinct. Members, counters by their letters, those of
+:data:`~convostore.store.crediting.STATUSES` among them:
 
 ====== ============================================================================================
 ``f``  the fence of the runner that wrote it
@@ -23,7 +24,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from bson.int64 import Int64
 
 from convostore.store.codec import U64_MAX, decode_u64, encode_u64
-from convostore.store.crediting import written_sums
+from convostore.store.crediting import STATUSES, written_sums
 from convostore.store.tallying import Tally
 
 __all__ = ["ACTIVE", "MOST", "is_active", "sheets_of"]
@@ -101,6 +102,8 @@ def _slots(rows: _Rows) -> dict[_Slot, Tally]:
         if tally is None:
             tally = slots[place] = Tally()
         tally.add(row)
+        if status := STATUSES.get(row.get("status", "")):
+            tally.add({status: 1})
         if is_active(row):
             tally.conversations.add(conversation)
             tally.users.add(row["user"])

@@ -11,10 +11,13 @@ from typing import Any, Final
 from convostore.schemas.periods import QUARTER_MS, Period
 from convostore.schemas.prices import PriceTable
 from convostore.store.codec import U64_MAX, decode_u64
-from convostore.store.crediting import HOUR_QUARTERS, LETTERS, Counts
+from convostore.store.crediting import HOUR_QUARTERS, LETTERS, STATUSES, Counts
 from convostore.store.days import HOURS, active_in, columns_between
 
-__all__ = ["Costs", "Tally", "add_days", "are_days", "cut_hours", "rounded"]
+__all__ = ["COUNTED", "Costs", "Tally", "add_days", "are_days", "cut_hours", "rounded"]
+
+COUNTED: Final = frozenset({*LETTERS, *STATUSES.values()})
+"""What adds up."""
 
 _NOTHING: Final = Counts()
 _MILLIONTH: Final = Decimal("0.000001")
@@ -61,7 +64,7 @@ class Tally:
         """Add the counters of a document, whatever else is in it."""
         sums = self.sums
         for short, count in letters.items():
-            if short in LETTERS:
+            if short in COUNTED:
                 sums[short] = sums.get(short, 0) + (count if type(count) is int else decode_u64(count))
 
     def meet(self, conversations: Iterable[Any], users: Iterable[str]) -> None:
@@ -80,7 +83,13 @@ class Tally:
         """The counters, each stopping at 2^64-1."""
         if not self.sums:
             return _NOTHING
-        return Counts(**{LETTERS[short]: min(count, U64_MAX) for short, count in self.sums.items()})
+        return Counts(
+            **{LETTERS[short]: min(count, U64_MAX) for short, count in self.sums.items() if short in LETTERS}
+        )
+
+    def statuses(self) -> dict[str, int]:
+        """How many conversations were created, by their present status."""
+        return {status: self.sums.get(short, 0) for status, short in STATUSES.items()}
 
     @property
     def distinct(self) -> tuple[int, int]:
@@ -104,7 +113,7 @@ def add_days(
     hours = [(start, max(period.end // _HOUR_MS, start)) for start, period in zip(starts, found, strict=True)]
     first, last = hours[0][0], max(hours[-1][1] - 1, hours[0][0])
     for short, column in columns_between(documents, first, last).items():
-        if short in LETTERS:
+        if short in COUNTED:
             for (start, end), tally in zip(hours, tallies, strict=True):
                 if count := sum(column[start - first : end - first]):
                     tally.add({short: count})

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import Any, Final
+from typing import Final
 
 from convostore.schemas.periods import QUARTER_MS, Period, period_places
 from convostore.schemas.prices import PriceTable
 from convostore.store.asking import HOUR_MS, Asked, quarters_between
 from convostore.store.asynchronous._backend import AsyncBackend
-from convostore.store.asynchronous._tallies import pieces, span, tallies, totals
+from convostore.store.asynchronous._tallies import first_quarters, pieces, span, tallies, totals
 from convostore.store.figures import ConversationsRow, HeatRow, MessagesRow, UsageRow, UsersRow
-from convostore.store.sheets import ACTIVE
 from convostore.store.tallying import Tally, rounded
 
 __all__ = ["conversations", "heat", "messages", "usage", "users"]
@@ -107,11 +106,9 @@ async def users(backend: AsyncBackend, asked: Asked, *, comment: str) -> list[Us
         return []
     found = asked.periods(*between)
     sums = await tallies(backend, asked, found, comment=comment)
-    active: dict[str, Any] = {**asked.rows(), "$or": [{short: {"$exists": True}} for short in ACTIVE]}
-    group = {"_id": "$user", "q": {"$min": "$_id.q"}}
-    first = await backend.aggregate("ledger", [{"$match": active}, {"$group": group}], comment=comment)
+    first = await first_quarters(backend, asked, found, comment=comment)
     new = [0] * len(found)
-    for place in period_places(found, [row["q"] for row in first]):
+    for place in period_places(found, first):
         if place >= 0:
             new[place] += 1
     rows = []

@@ -10,7 +10,7 @@ from convostore.schemas.conversations import ConversationStatus
 from convostore.schemas.periods import Period, period_places
 from convostore.store.asking import Asked, hours_of
 from convostore.store.asynchronous._backend import AsyncBackend
-from convostore.store.asynchronous._tallies import span
+from convostore.store.asynchronous._tallies import span, tallies
 from convostore.store.codec import decode_u64
 from convostore.store.figures import DurationsRow, FailuresRow, QueuesRow, ReasonCount, StatusRow, WaitingRow
 from convostore.store.heads import QUEUES
@@ -42,6 +42,21 @@ def _placed(found: Sequence[Period], rows: Sequence[Mapping[str, Any]]) -> Itera
 async def statuses(backend: AsyncBackend, asked: Asked, *, comment: str) -> list[StatusRow]:
     """Conversations by when they were created, by status."""
     found = await _periods(backend, asked, comment=comment)
+    counted: list[Mapping[str, int]]
+    if asked.is_plain:
+        counted = [tally.statuses() for tally in await tallies(backend, asked, found, comment=comment)]
+    else:
+        counted = await _statuses_of_rows(backend, asked, found, comment=comment)
+    names = [status.value for status in ConversationStatus]
+    return [
+        StatusRow(period.start, period.label, sum(one.values()), **{name: one[name] for name in names})
+        for period, one in zip(found, counted, strict=True)
+    ]
+
+
+async def _statuses_of_rows(
+    backend: AsyncBackend, asked: Asked, found: Sequence[Period], *, comment: str
+) -> list[Mapping[str, int]]:
     if not found:
         return []
     query = {**asked.rows(), "h": hours_of(found), "status": _PRESENT}
@@ -50,11 +65,7 @@ async def statuses(backend: AsyncBackend, asked: Asked, *, comment: str) -> list
     counted = [Counter[str]() for _ in found]
     for place, row in _placed(found, rows):
         counted[place][row["_id"]["s"]] += row["n"]
-    names = [status.value for status in ConversationStatus]
-    return [
-        StatusRow(period.start, period.label, sum(one.values()), **{name: one[name] for name in names})
-        for period, one in zip(found, counted, strict=True)
-    ]
+    return list(counted)
 
 
 async def failures(backend: AsyncBackend, asked: Asked, *, comment: str) -> list[FailuresRow]:

@@ -15,7 +15,7 @@ from convostore.store.figures import DurationsRow, FailuresRow, QueuesRow, Reaso
 from convostore.store.heads import QUEUES
 from convostore.store.measuring import percentiles
 from convostore.store.synchronous._backend import Backend
-from convostore.store.synchronous._tallies import span
+from convostore.store.synchronous._tallies import span, tallies
 
 __all__ = ["durations", "failures", "queues", "statuses", "waiting"]
 
@@ -43,6 +43,21 @@ def _placed(found: Sequence[Period], rows: Sequence[Mapping[str, Any]]) -> Itera
 def statuses(backend: Backend, asked: Asked, *, comment: str) -> list[StatusRow]:
     """Conversations by when they were created, by status."""
     found = _periods(backend, asked, comment=comment)
+    counted: list[Mapping[str, int]]
+    if asked.is_plain:
+        counted = [tally.statuses() for tally in tallies(backend, asked, found, comment=comment)]
+    else:
+        counted = _statuses_of_rows(backend, asked, found, comment=comment)
+    names = [status.value for status in ConversationStatus]
+    return [
+        StatusRow(period.start, period.label, sum(one.values()), **{name: one[name] for name in names})
+        for period, one in zip(found, counted, strict=True)
+    ]
+
+
+def _statuses_of_rows(
+    backend: Backend, asked: Asked, found: Sequence[Period], *, comment: str
+) -> list[Mapping[str, int]]:
     if not found:
         return []
     query = {**asked.rows(), "h": hours_of(found), "status": _PRESENT}
@@ -51,11 +66,7 @@ def statuses(backend: Backend, asked: Asked, *, comment: str) -> list[StatusRow]
     counted = [Counter[str]() for _ in found]
     for place, row in _placed(found, rows):
         counted[place][row["_id"]["s"]] += row["n"]
-    names = [status.value for status in ConversationStatus]
-    return [
-        StatusRow(period.start, period.label, sum(one.values()), **{name: one[name] for name in names})
-        for period, one in zip(found, counted, strict=True)
-    ]
+    return list(counted)
 
 
 def failures(backend: Backend, asked: Asked, *, comment: str) -> list[FailuresRow]:

@@ -9,13 +9,14 @@ from typing import Any
 from convostore.schemas.periods import By, Period, period_places
 from convostore.schemas.prices import PriceTable
 from convostore.store.asking import CALENDAR_HOURS, HOUR_MS, Asked, hours_of
-from convostore.store.days import columns_between
-from convostore.store.sheets import is_active
+from convostore.store.crediting import HOUR_QUARTERS
+from convostore.store.days import columns_between, first_hours
+from convostore.store.sheets import ACTIVE, is_active
 from convostore.store.synchronous._backend import Backend
-from convostore.store.synchronous._totals import held_days
+from convostore.store.synchronous._totals import NUMBERS, USERS, held_days
 from convostore.store.tallying import Tally, add_days, are_days, cut_hours
 
-__all__ = ["pieces", "span", "tallies", "totals"]
+__all__ = ["first_quarters", "pieces", "span", "tallies", "totals"]
 
 
 def span(backend: Backend, asked: Asked, *, comment: str) -> tuple[int, int] | None:
@@ -54,8 +55,8 @@ def tallies(
         cut = cut_hours(found)
         first, last = query["h"]["$gte"], query["h"]["$lte"]
         if len(cut) * 4 < last - first + 1:
-            documents = held_days(backend, first, last, comment=comment, totals=are_days(found))
-            add_days(documents, found, sums)
+            fields = {"fields": NUMBERS} if are_days(found) else {}
+            add_days(held_days(backend, first, last, comment=comment, **fields), found, sums)
             if not cut:
                 return sums
             query = {"h": {"$in": sorted(cut)}}
@@ -80,8 +81,21 @@ def totals(
     first, last = found[0].start // HOUR_MS, found[-1].end // HOUR_MS - 1
     if last - first + 1 != len(found) or any(period.start % HOUR_MS for period in found):
         return None
-    documents = held_days(backend, first, last, comment=comment, totals=True)
+    documents = held_days(backend, first, last, comment=comment, fields=NUMBERS)
     return columns_between(documents, first, last)
+
+
+def first_quarters(backend: Backend, asked: Asked, found: Sequence[Period], *, comment: str) -> list[int]:
+    """The quarter of an hour in which each user was active for the first time ever, or the first one of that
+    hour where no period needs to know.
+    """
+    if asked.is_plain and not cut_hours(found):
+        documents = held_days(backend, 0, found[-1].end // HOUR_MS, comment=comment, fields=USERS)
+        return [hour * HOUR_QUARTERS for hour in first_hours(documents).values()]
+    active: dict[str, Any] = {**asked.rows(), "$or": [{short: {"$exists": True}} for short in ACTIVE]}
+    group = {"_id": "$user", "q": {"$min": "$_id.q"}}
+    rows = backend.aggregate("ledger", [{"$match": active}, {"$group": group}], comment=comment)
+    return [int(row["q"]) for row in rows]
 
 
 def pieces(backend: Backend, asked: Asked, hours: Mapping[str, Any], *, comment: str) -> list[dict[str, Any]]:

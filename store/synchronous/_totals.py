@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from bson.int64 import Int64
 from pymongo import ReplaceOne
@@ -12,9 +12,13 @@ from pymongo import ReplaceOne
 from convostore.store.days import COLUMNS, DISTINCT, HOURS, day_documents
 from convostore.store.synchronous._backend import Backend
 
-__all__ = ["held_days", "made_days", "write_days"]
+__all__ = ["NUMBERS", "USERS", "held_days", "made_days", "write_days"]
 
-_TOTALS = dict.fromkeys((*COLUMNS, *DISTINCT), 1)
+NUMBERS: Final = dict.fromkeys((*COLUMNS, *DISTINCT), 1)
+USERS: Final = {"us": 1, "uh": 1}
+"""Parts of the documents."""
+
+_WHOLE: Final = {"f": 0}
 _SHEET = {"h": 1, "t": 1, "cs": 1, "us": 1}
 
 
@@ -52,12 +56,11 @@ def _place(document: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def held_days(
-    backend: Backend, first: int, last: int, *, comment: str, totals: bool = False
+    backend: Backend, first: int, last: int, *, comment: str, fields: Mapping[str, int] = _WHOLE
 ) -> list[dict[str, Any]]:
-    """The documents of the days from one hour to another (included); with ``totals`` only their numbers."""
-    fields = _TOTALS if totals else {"f": 0}
+    """The documents of the days from one hour to another (included), in order; of each these members."""
     span = _span(first // HOURS, last // HOURS)
-    return backend.find("sheets", {"_id": span}, fields, comment=comment)
+    return backend.find("sheets", {"_id": span}, fields, comment=comment, sort=[("_id", 1)])
 
 
 def _span(first: int, last: int) -> dict[str, Any]:

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from convostore.schemas.periods import Period, periods
 from convostore.store.codec import OPTIONS, U64_MAX, encode_u64
-from convostore.store.days import COLUMNS, DISTINCT, HOURS, active_in, columns_between, day_documents
+from convostore.store.days import (
+    COLUMNS,
+    DISTINCT,
+    HOURS,
+    active_in,
+    columns_between,
+    day_documents,
+    first_hours,
+)
 from convostore.store.tallying import Tally, add_days, are_days, cut_hours
 
 DAY = 19_700
@@ -111,6 +119,15 @@ def test_whole_days_are_told_without_names(found: dict[int, Any], most: int) -> 
         ids, named = (set().union(*(one[name] for one in within)) for name in ("cs", "us"))
         assert tally.distinct == (len(ids), len(named))
         assert tally.counts().messages == sum(one["n"] for one in within)
+
+
+@given(days, st.integers(1, 4))
+def test_the_first_hour_of_each_user(found: dict[int, Any], most: int) -> None:
+    expected: dict[str, int] = {}
+    for hour, one in sorted(found.items()):
+        for name in one["us"]:
+            expected.setdefault(name, DAY * HOURS + hour)
+    assert first_hours(stored(found, most)) == expected
 
 
 def test_only_days_of_utc_are_days() -> None:

@@ -9,11 +9,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from convostore.schemas.conversations import ConversationStatus
+from convostore.store import crediting
 from convostore.store.codec import U64_MAX, decode_u64, encode_u64
 from convostore.store.sheets import sheets_of
 
 HOUR = 480_000
 COUNTERS = ("n", "i", "o", "k", "x", "b", "d")
+STATUSES = {"submitted": "ss", "working": "sw", "failed": "sf"}
 
 
 def rows() -> st.SearchStrategy[list[dict[str, Any]]]:
@@ -30,6 +33,7 @@ def rows() -> st.SearchStrategy[list[dict[str, Any]]]:
                 "_id": {"c": encode_u64(id), "l": id, "q": HOUR * 4 + quarter, "m": model},
                 "user": f"user-{id % 3}",
                 "label": (None, "", "work")[id % 3],
+                **({"status": list(STATUSES)[id % 3]} if "b" in counted else {}),
                 **{short: encode_u64(count) for short, count in counted.items()},
             }
             for (id, quarter, model), counted in found.items()
@@ -44,6 +48,8 @@ def says(group: Iterable[dict[str, Any]]) -> tuple[Counter[str], set[int], set[s
     ids, users = set(), set()
     for row in group:
         sums.update({short: decode_u64(row[short]) for short in COUNTERS if short in row})
+        if "status" in row:
+            sums[STATUSES[row["status"]]] += 1
         if any(short in row for short in ("n", "k", "b")):
             ids.add(decode_u64(row["_id"]["c"]))
             users.add(row["user"])
@@ -55,7 +61,8 @@ def said(documents: Iterable[dict[str, Any]]) -> tuple[Counter[str], set[int], s
     sums: Counter[str] = Counter()
     ids, users = set(), set()
     for one in documents:
-        sums.update({short: decode_u64(one[short]) for short in COUNTERS if short in one})
+        letters = (*COUNTERS, *STATUSES.values())
+        sums.update({short: decode_u64(one[short]) for short in letters if short in one})
         ids.update(map(decode_u64, one["cs"]))
         users.update(one["us"])
     return sums, ids, users
@@ -124,3 +131,8 @@ def test_a_counter_stops_at_its_greatest_number() -> None:
 def test_an_hour_without_rows_says_nothing() -> None:
     (sheet,) = sheets_of(HOUR, [])
     assert (sheet["t"], sheet["cs"], sheet["q"], sheet["s"]) == ({}, [], [], [])
+
+
+def test_every_status_has_letters() -> None:
+    assert set(crediting.STATUSES) == {status.value for status in ConversationStatus}
+    assert not set(crediting.STATUSES.values()) & set(crediting.LETTERS)
