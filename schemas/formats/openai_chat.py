@@ -25,6 +25,7 @@ from convostore.schemas.formats.items import Facts, Found, Imported, ReadOptions
 from convostore.schemas.identifiers import check_user
 from convostore.schemas.json_output import foreign_json
 from convostore.schemas.json_values import JSON, MAX_DEPTH, text_digest
+from convostore.schemas.usage import Usage
 
 __all__ = ["NAME", "fits", "read", "write"]
 
@@ -88,7 +89,8 @@ def read(values: Iterable[Found | Refused], options: ReadOptions) -> Iterator[Im
         raise InvalidRecordError(
             "user", f"the {NAME} format names no user; say whose the conversations are (--user)"
         )
-    owned = _Owned(check_user(options.user), options.file)
+    blank = Conversation(user=check_user(options.user), status=ConversationStatus.COMPLETED)
+    owned = _Owned(blank, options.file)
     seen: dict[int, int] = {}
     waiting = iter(values)
     conversations = 0
@@ -119,8 +121,21 @@ def _each(found: Found) -> Iterable[Found]:
 class _Owned(NamedTuple):
     """What is the same for every conversation of an input."""
 
-    user: str
+    blank: Conversation
     file: str | None
+
+    def record(self, messages: list[JSON], extra: JSON, created_at: int, updated_at: int) -> Conversation:
+        """A record of these members, which have been checked: a copy of a blank one spares checking them."""
+        held = {
+            "messages": messages,
+            "resources": [],
+            "artifacts": [],
+            "usage": Usage(),
+            "extra": extra,
+            "created_at": created_at,
+            "updated_at": updated_at,
+        }
+        return self.blank.model_copy(update=held)
 
 
 def _one_conversation(
@@ -189,14 +204,7 @@ def _imported(
         unknown.pop("id", None)
     if value.get("metadata") is not None:
         del unknown["metadata"]
-    record = Conversation(
-        user=owned.user,
-        messages=messages,
-        status=ConversationStatus.COMPLETED,
-        extra=value.get("metadata"),
-        created_at=min(times, default=0),
-        updated_at=max(times, default=0),
-    )
+    record = owned.record(messages, value.get("metadata"), min(times, default=0), max(times, default=0))
     return Imported(
         position=found.position,
         conversation=record,

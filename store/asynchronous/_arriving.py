@@ -59,11 +59,14 @@ class Arrivals:
         self._attacher = attacher
         self._batches = _pace.Beside[tuple[Sequence[_Ready], set[int]]]()
 
-    async def store(self, fresh: Sequence[Imported]) -> None:
-        """Begin to store these; what cannot be is reported."""
+    async def store(self, fresh: Sequence[Imported], ids: Sequence[int] | None = None) -> None:
+        """Begin to store these, under the ids if they are known; what cannot be is reported."""
         if not fresh:
             return
-        ready = await self._prepared(fresh)
+        if ids is None:
+            with self._backend.call(_CALL):
+                ids = await self._numbers(fresh)
+        ready = await self._prepared(fresh, ids)
         while len(self._batches) >= _TOGETHER:
             await self._finish(*await self._batches.next())
         if ready:
@@ -118,20 +121,19 @@ class Arrivals:
         record = item.conversation
         await link(self._backend, self._links, record, id or record.id, dry_run=self._report.dry_run)
 
-    async def _prepared(self, fresh: Sequence[Imported]) -> list[_Ready]:
-        with self._backend.call(_CALL):
-            ids = await self._numbers(fresh)
+    async def _prepared(self, fresh: Sequence[Imported], ids: Sequence[int]) -> list[_Ready]:
         for item, id in zip(fresh, ids, strict=True):
             self._links.announce(item.conversation.id, id)
         ready: list[_Ready] = []
         for item, id in zip(fresh, ids, strict=True):
             try:
-                with self._backend.call(_CALL):
-                    with_references = await self._attacher.attached(item)
+                if item.conversation.resources or item.conversation.artifacts:
+                    with self._backend.call(_CALL):
+                        item = await self._attacher.attached(item)
                 if self._report.dry_run:
-                    self.draft(with_references, id)
+                    self.draft(item, id)
                 else:
-                    ready.append(await self._prepare(with_references, id))
+                    ready.append(await self._prepare(item, id))
             except (InvalidRecordError, TooLargeError) as error:
                 self._report.add("failed", item.position, str(error), item.source.id)
                 continue
@@ -182,6 +184,15 @@ class Arrivals:
         head["source"]["version"] = head["version"]
         raw = raw_head(head, backend.bounds)
         return None if raw is None else (lineage, raw)
+
+    async def fresh_ids(self, fresh: Sequence[Imported]) -> list[int] | None:
+        """An id for each, where all of them come from the counter; else None."""
+        # The caller's function is called where the caller expects it, not beside.
+        if self._report.dry_run or self._ids is not None or any(item.conversation.id for item in fresh):
+            return None
+        if not fresh:
+            return []
+        return await next_ids(self._backend, "conversation", len(fresh), None, comment=_CALL)
 
     async def _numbers(self, fresh: Sequence[Imported]) -> list[int]:
         """The id of each: its own where that is free, else the next one, 0 for that in a dry run."""

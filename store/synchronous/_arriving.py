@@ -60,11 +60,14 @@ class Arrivals:
         self._attacher = attacher
         self._batches = _pace.Beside[tuple[Sequence[_Ready], set[int]]]()
 
-    def store(self, fresh: Sequence[Imported]) -> None:
-        """Begin to store these; what cannot be is reported."""
+    def store(self, fresh: Sequence[Imported], ids: Sequence[int] | None = None) -> None:
+        """Begin to store these, under the ids if they are known; what cannot be is reported."""
         if not fresh:
             return
-        ready = self._prepared(fresh)
+        if ids is None:
+            with self._backend.call(_CALL):
+                ids = self._numbers(fresh)
+        ready = self._prepared(fresh, ids)
         while len(self._batches) >= _TOGETHER:
             self._finish(*self._batches.next())
         if ready:
@@ -119,20 +122,19 @@ class Arrivals:
         record = item.conversation
         link(self._backend, self._links, record, id or record.id, dry_run=self._report.dry_run)
 
-    def _prepared(self, fresh: Sequence[Imported]) -> list[_Ready]:
-        with self._backend.call(_CALL):
-            ids = self._numbers(fresh)
+    def _prepared(self, fresh: Sequence[Imported], ids: Sequence[int]) -> list[_Ready]:
         for item, id in zip(fresh, ids, strict=True):
             self._links.announce(item.conversation.id, id)
         ready: list[_Ready] = []
         for item, id in zip(fresh, ids, strict=True):
             try:
-                with self._backend.call(_CALL):
-                    with_references = self._attacher.attached(item)
+                if item.conversation.resources or item.conversation.artifacts:
+                    with self._backend.call(_CALL):
+                        item = self._attacher.attached(item)
                 if self._report.dry_run:
-                    self.draft(with_references, id)
+                    self.draft(item, id)
                 else:
-                    ready.append(self._prepare(with_references, id))
+                    ready.append(self._prepare(item, id))
             except (InvalidRecordError, TooLargeError) as error:
                 self._report.add("failed", item.position, str(error), item.source.id)
                 continue
@@ -183,6 +185,15 @@ class Arrivals:
         head["source"]["version"] = head["version"]
         raw = raw_head(head, backend.bounds)
         return None if raw is None else (lineage, raw)
+
+    def fresh_ids(self, fresh: Sequence[Imported]) -> list[int] | None:
+        """An id for each, where all of them come from the counter; else None."""
+        # The caller's function is called where the caller expects it, not beside.
+        if self._report.dry_run or self._ids is not None or any(item.conversation.id for item in fresh):
+            return None
+        if not fresh:
+            return []
+        return next_ids(self._backend, "conversation", len(fresh), None, comment=_CALL)
 
     def _numbers(self, fresh: Sequence[Imported]) -> list[int]:
         """The id of each: its own where that is free, else the next one, 0 for that in a dry run."""

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from convostore.schemas.entries import Source
 from convostore.schemas.errors import (
@@ -35,12 +35,28 @@ __all__ = ["Importer"]
 
 _CALL = "import"
 _BATCH = 1000
-_BATCH_BYTES = 4 << 20
-_LARGE_BATCH = 16 << 20
+_BATCH_BYTES = 2 << 20
+_LARGE_BATCH = 4 << 20
 """Bytes of conversations that are stored before others are read, so that there is memory for them."""
 _BREATH = 16
 """Conversations after which commands under way get their turn."""
 _FACTS = {"user": 1, "source": 1, "version": 1}
+
+
+_Identity: TypeAlias = tuple[str, str, str]
+"""User, format and id of a source."""
+
+
+class _Found(NamedTuple):
+    """A batch that was looked up: what the store has of it, by identity, the rest, and ids for the rest.
+
+    Without ids they have to be found when everything before the batch is stored.
+    """
+
+    batch: Sequence[Imported]
+    held: Mapping[_Identity, Head]
+    fresh: Sequence[Imported]
+    ids: Sequence[int] | None
 
 
 class Importer:
@@ -78,6 +94,7 @@ class Importer:
         self._on_progress = on_progress
         self._batch: list[Imported] = []
         self._bytes = 0
+        self._lookups = _pace.Beside[_Found]()
         self._seen = Identities()
         self._links = Links()
         self._arrivals = Arrivals(backend, ids, report, self._links, self._attacher)
@@ -91,7 +108,7 @@ class Importer:
             report.note(f"{item.position}: {item.text}")
         elif isinstance(item, ImportedDelta):
             self._flush()
-            self._arrivals.settle()
+            self._settle()
             self._merge(item)
         elif not self._is_new(item):
             return
@@ -110,7 +127,7 @@ class Importer:
     def finish(self) -> None:
         """Store what is left, and note the ids that lead out of the input."""
         self._flush()
-        self._arrivals.settle()
+        self._settle()
         self._tell_progress()
         count, some = self._links.outside()
         if count:
@@ -142,6 +159,7 @@ class Importer:
 
     def close(self) -> None:
         """Wait for what is under way, whatever becomes of it."""
+        self._lookups.close()
         self._arrivals.close()
 
     def _flush(self) -> None:
@@ -149,37 +167,50 @@ class Importer:
         self._batch, self._bytes = [], 0
         if not batch:
             return
-        with self._backend.call(_CALL):
-            held = self._held(batch)
-        if held:
-            self._arrivals.settle()
-        fresh = []
-        for item in batch:
-            found = held.get((item.conversation.user, item.source.id))
-            if found is None:
-                fresh.append(item)
-            else:
-                self._again(item, found)
-        self._arrivals.store(fresh)
+        self._go_on()
+        self._lookups.start(lambda: self._look_up(batch))
         if is_large:
-            self._arrivals.settle()
+            self._settle()
         self._take_branches(batch)
         self._tell_progress()
+
+    def _look_up(self, batch: Sequence[Imported]) -> _Found:
+        """What the store has of these, while the ones behind them are read."""
+        with self._backend.call(_CALL):
+            held = self._held(batch)
+            fresh = [item for item in batch if _identity(item) not in held]
+            return _Found(batch, held, fresh, self._arrivals.fresh_ids(fresh))
+
+    def _go_on(self) -> None:
+        """Go on with what was looked up: what is held is compared, the rest begins to be stored."""
+        while len(self._lookups):
+            batch, held, fresh, ids = self._lookups.next()
+            if held:
+                self._arrivals.settle()
+                for item in batch:
+                    if found := held.get(_identity(item)):
+                        self._again(item, found)
+            self._arrivals.store(fresh, ids)
+
+    def _settle(self) -> None:
+        """Wait until everything that was taken is stored."""
+        self._go_on()
+        self._arrivals.settle()
 
     def _tell_progress(self) -> None:
         if self._on_progress is not None:
             self._on_progress(self._report)
 
-    def _held(self, batch: Sequence[Imported]) -> dict[tuple[str, str], Head]:
-        """What the store has of these sources, by user and identity."""
-        held: dict[tuple[str, str], Head] = {}
+    def _held(self, batch: Sequence[Imported]) -> dict[_Identity, Head]:
+        """What the store has of these sources."""
+        held: dict[_Identity, Head] = {}
         by_user: dict[tuple[str, str], list[str]] = {}
-        for item in batch:
-            by_user.setdefault((item.conversation.user, item.source.format), []).append(item.source.id)
+        for user, format, id in map(_identity, batch):
+            by_user.setdefault((user, format), []).append(id)
         for (user, format), identities in by_user.items():
             query = {"user": user, "source.format": format, "source.id": {"$in": identities}}
             for head in self._backend.find("conversations", query, _FACTS, comment=_CALL):
-                held[user, head["source"]["id"]] = head
+                held[user, format, head["source"]["id"]] = head
         return held
 
     # What goes on from another one
@@ -199,11 +230,11 @@ class Importer:
         """Store those that go on from another conversation, or begin by themselves, one after the other."""
         if not lines:
             return
-        self._arrivals.settle()
+        self._settle()
         with self._backend.call(_CALL):
             held = self._held(lines)
         for line in lines:
-            found = held.get((line.conversation.user, line.source.id))
+            found = held.get(_identity(line))
             if found is not None:
                 self._again(line, found)
                 continue
@@ -318,3 +349,7 @@ class Importer:
             self._report.updated += 1
         else:
             self._report.unchanged += 1
+
+
+def _identity(item: Imported) -> _Identity:
+    return item.conversation.user, item.source.format, item.source.id

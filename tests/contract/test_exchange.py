@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import mongomock
 import pytest
 from pymongo import AsyncMongoClient
+from pymongo.monitoring import (
+    CommandFailedEvent,
+    CommandListener,
+    CommandStartedEvent,
+    CommandSucceededEvent,
+)
 
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.errors import (
@@ -101,6 +108,48 @@ def test_import_stores_once_and_a_repeat_changes_nothing(store: ConversationStor
     assert head.created_at == 1_772_971_200_000
     assert [entry.made for entry in store.entries(head.id)] == [None, 1_772_971_200_000]
     assert [entry.dialect for entry in store.entries(head.id)] == ["openai", "openai"]
+
+
+class _Holding(CommandListener):
+    """Keeps the first look for sources from the server until the input is read on."""
+
+    def __init__(self) -> None:
+        self.is_read_on = threading.Event()
+        self.waited = list[bool]()
+
+    def started(self, event: CommandStartedEvent) -> None:
+        if "source.id" in event.command.get("filter", {}) and not self.waited:
+            self.waited.append(self.is_read_on.wait(10))
+
+    def succeeded(self, event: CommandSucceededEvent) -> None:
+        pass
+
+    def failed(self, event: CommandFailedEvent) -> None:
+        pass
+
+
+def test_the_input_is_read_on_while_the_store_looks_for_what_it_has(
+    store: ConversationStore, replica_set: Server, database_name: str
+) -> None:
+    holding, batch = _Holding(), 1000
+    long = {"role": "user", "content": "x" * 300}
+
+    def chunks() -> Iterator[bytes]:
+        yield lines(*(chat(f"c{number}", long) for number in range(batch)))
+        holding.is_read_on.set()
+        yield lines(chat("c1", long), *(chat(f"d{number}", long) for number in range(batch)))
+
+    with replica_set.client(event_listeners=[holding]) as client:
+        report = ConversationStore(client[database_name]).import_conversations(chunks(), user="alice")
+    assert holding.waited == [True]
+    assert counts(report) == {
+        "read": 2 * batch + 1,
+        "imported": 2 * batch,
+        "unchanged": 1,
+        "messages": 2 * batch + 1,
+    }
+    ids = [head.source.id for head in store.scan(user="alice") if head.source is not None]
+    assert ids == [f"{letter}{number}" for letter in "cd" for number in range(batch)], "in their order"
 
 
 def test_same_source_of_two_users_is_two_conversations(store: ConversationStore) -> None:
