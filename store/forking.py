@@ -20,7 +20,7 @@ from convostore.store import history, timeline
 from convostore.store.runs import StoredEntry
 from convostore.store.timeline import Moment
 
-__all__ = ["Prefix", "boundary", "brings", "prefix", "with_new_blobs", "without_callers_keys"]
+__all__ = ["Prefix", "boundary", "brings", "only_grew", "prefix", "with_new_blobs", "without_callers_keys"]
 
 
 @dataclass(slots=True)
@@ -54,6 +54,15 @@ def boundary(entries: Sequence[Entry], id: int) -> int | None:
 
 def _ends_turn(entry: Entry) -> bool:
     return grammar_of(entry).kind(entry.message) == "assistant" and not pending_calls([entry])
+
+
+def only_grew(head: Mapping[str, Any]) -> bool:
+    """Whether nothing was ever taken out of the conversation, or put between; no segment lacks an id then."""
+    return (
+        not head["log_start"]
+        and all(timeline.kind_of(record) in ("push", "usage") for record in head["log"])
+        and all(item["hi"] - item["lo"] + 1 == item["n"] for item in head["segments"])
+    )
 
 
 def brings(record: Mapping[str, Any], next_entry: int, id: int) -> bool:

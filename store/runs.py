@@ -18,7 +18,7 @@ from bson.objectid import ObjectId
 from convostore.schemas.authors import Author
 from convostore.schemas.entries import Entry
 from convostore.schemas.errors import InvalidRecordError
-from convostore.schemas.json_values import JSON
+from convostore.schemas.json_values import JSON, same_json
 from convostore.store.codec import INT64_MAX, blob_of, decode_body, document_size, encode_body
 from convostore.store.layout import Bounds
 
@@ -30,6 +30,7 @@ __all__ = [
     "cut_into_segments",
     "encode_entries",
     "entries_size",
+    "holding",
     "in_place_of",
     "newest_page",
     "numbered",
@@ -163,6 +164,14 @@ def renewed(entry: NewEntry) -> NewEntry:
         return entry
     reference = {**entry.stored["blob"], "b": ObjectId()}
     return NewEntry({**entry.stored, "blob": reference}, entry.size, entry.pieces)
+
+
+def holding(entries: list[StoredEntry], messages: Sequence[JSON]) -> list[StoredEntry]:
+    """The entries; one of the same message as stands at its place in ``messages`` holds that one now."""
+    for entry, message in zip(entries, messages, strict=False):
+        if "m" in entry and same_json(entry["m"], message):
+            entry["m"] = message
+    return entries
 
 
 def in_place_of(held: StoredEntry, fresh: NewEntry) -> NewEntry:

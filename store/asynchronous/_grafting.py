@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from bson.int64 import Int64
@@ -19,12 +20,17 @@ from convostore.store.asynchronous._forking import copy_blobs, prefix_at
 from convostore.store.asynchronous._history import blobs_for, present
 from convostore.store.asynchronous._numbering import next_ids
 from convostore.store.asynchronous._planting import plant
+from convostore.store.asynchronous._reading import complete
+from convostore.store.asynchronous._splicing import read_segments
 from convostore.store.codec import encode_u64
-from convostore.store.forking import Prefix
-from convostore.store.heads import Head, record_fields
-from convostore.store.runs import StoredEntry, numbered, to_entry
+from convostore.store.forking import Prefix, only_grew
+from convostore.store.heads import Head, embedded, record_fields
+from convostore.store.runs import StoredEntry, holding, numbered, to_entry
 
 __all__ = ["graft"]
+
+_TOGETHER = 4
+"""Segments read at once: at most 1 MiB each."""
 
 
 async def graft(
@@ -47,14 +53,15 @@ async def graft(
         ConflictError: the source was taken meanwhile; nothing of the draft stays.
 
     """
-    head, moment = await present(backend, owner, comment=comment)
+    messages = draft.record.messages[:after]
+    head, moment = await present(backend, owner, comment=comment, read=partial(_beginning, messages=messages))
     owner = {"_id": owner["_id"], "user": head["user"]}
     if not 0 < after <= len(moment.entries):
         return None
     at = int(moment.entries[after - 1]["id"])
     found = await prefix_at(backend, owner, head, moment, at, exact=True, comment=comment)
     blobs = await blobs_for(backend, owner, head, found.moment, comment=comment)
-    if not _are(found.moment.entries, blobs, draft.record.messages[:after]):
+    if not _are(found.moment.entries, blobs, messages):
         return None
     origin = {
         "id": head["_id"],
@@ -87,10 +94,37 @@ async def graft(
     return id
 
 
+async def _beginning(
+    backend: AsyncBackend,
+    owner: Mapping[str, Any],
+    head: Head,
+    *,
+    comment: str,
+    messages: Sequence[JSON],
+) -> list[StoredEntry] | None:
+    """The entries of a head, in little memory beside that of ``messages``, which it may begin with.
+
+    An entry of the message that stands at its place there holds that very one. Behind them, of a conversation
+    to which was only appended, some are told by their ids alone.
+    """
+    items = list(head["segments"])
+    if not only_grew(head):
+        return await complete(backend, owner, head, comment=comment)
+    entries: list[StoredEntry] = []
+    while items and len(entries) < len(messages):
+        some, items = items[:_TOGETHER], items[_TOGETHER:]
+        held = await read_segments(backend, owner, head["user"], some, comment=comment)
+        if held is None:
+            return None
+        entries += holding(held, messages[len(entries) :])
+    entries += [{"id": id} for item in items for id in range(item["lo"], item["hi"] + 1)]
+    return entries + holding(embedded(head), messages[len(entries) :])
+
+
 def _are(entries: Sequence[StoredEntry], blobs: Mapping[ObjectId, bytes], messages: Sequence[JSON]) -> bool:
     """Whether the entries are these messages; compared one by one, since all together may be large."""
     return len(entries) == len(messages) and all(
-        same_json(to_entry(entry, blobs).message, message)
+        entry.get("m") is message or same_json(to_entry(entry, blobs).message, message)
         for entry, message in zip(entries, messages, strict=True)
     )
 

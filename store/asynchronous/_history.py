@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from convostore.schemas.errors import QueryError, UnavailableError
 from convostore.store import timeline
@@ -120,11 +120,21 @@ async def removed_by(
     return [entry for body in bodies for entry in found[body]]
 
 
-async def present(backend: AsyncBackend, owner: Mapping[str, Any], *, comment: str) -> tuple[Head, Moment]:
-    """The head with its log, and the conversation as it is now."""
+class ReadEntries(Protocol):
+    """Reads the entries of a head; None when some were replaced meanwhile."""
+
+    async def __call__(
+        self, backend: AsyncBackend, owner: Mapping[str, Any], head: Head, *, comment: str
+    ) -> list[StoredEntry] | None: ...
+
+
+async def present(
+    backend: AsyncBackend, owner: Mapping[str, Any], *, comment: str, read: ReadEntries = complete
+) -> tuple[Head, Moment]:
+    """The head with its log, and the conversation as it is now, its entries as ``read`` gives them."""
     for attempt in range(1, _TRIES + 1):
         head = await read_head(backend, owner, {"recent": 0}, comment=comment)
-        entries = await complete(backend, owner, head, comment=comment)
+        entries = await read(backend, owner, head, comment=comment)
         asides = await read_asides(backend, owner, head, comment=comment)
         if entries is not None and asides is not None:
             moment = Moment(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from bson.int64 import Int64
@@ -14,9 +15,9 @@ from convostore.schemas.json_values import JSON, same_json
 from convostore.schemas.usage import COUNTERS
 from convostore.store import history
 from convostore.store.codec import encode_u64
-from convostore.store.forking import Prefix
-from convostore.store.heads import Head, record_fields
-from convostore.store.runs import StoredEntry, numbered, to_entry
+from convostore.store.forking import Prefix, only_grew
+from convostore.store.heads import Head, embedded, record_fields
+from convostore.store.runs import StoredEntry, holding, numbered, to_entry
 from convostore.store.synchronous._backend import Backend
 from convostore.store.synchronous._blobs import store_pieces
 from convostore.store.synchronous._creating import Draft, withdraw
@@ -24,8 +25,13 @@ from convostore.store.synchronous._forking import copy_blobs, prefix_at
 from convostore.store.synchronous._history import blobs_for, present
 from convostore.store.synchronous._numbering import next_ids
 from convostore.store.synchronous._planting import plant
+from convostore.store.synchronous._reading import complete
+from convostore.store.synchronous._splicing import read_segments
 
 __all__ = ["graft"]
+
+_TOGETHER = 4
+"""Segments read at once: at most 1 MiB each."""
 
 
 def graft(
@@ -48,14 +54,15 @@ def graft(
         ConflictError: the source was taken meanwhile; nothing of the draft stays.
 
     """
-    head, moment = present(backend, owner, comment=comment)
+    messages = draft.record.messages[:after]
+    head, moment = present(backend, owner, comment=comment, read=partial(_beginning, messages=messages))
     owner = {"_id": owner["_id"], "user": head["user"]}
     if not 0 < after <= len(moment.entries):
         return None
     at = int(moment.entries[after - 1]["id"])
     found = prefix_at(backend, owner, head, moment, at, exact=True, comment=comment)
     blobs = blobs_for(backend, owner, head, found.moment, comment=comment)
-    if not _are(found.moment.entries, blobs, draft.record.messages[:after]):
+    if not _are(found.moment.entries, blobs, messages):
         return None
     origin = {
         "id": head["_id"],
@@ -88,10 +95,37 @@ def graft(
     return id
 
 
+def _beginning(
+    backend: Backend,
+    owner: Mapping[str, Any],
+    head: Head,
+    *,
+    comment: str,
+    messages: Sequence[JSON],
+) -> list[StoredEntry] | None:
+    """The entries of a head, in little memory beside that of ``messages``, which it may begin with.
+
+    An entry of the message that stands at its place there holds that very one. Behind them, of a conversation
+    to which was only appended, some are told by their ids alone.
+    """
+    items = list(head["segments"])
+    if not only_grew(head):
+        return complete(backend, owner, head, comment=comment)
+    entries: list[StoredEntry] = []
+    while items and len(entries) < len(messages):
+        some, items = items[:_TOGETHER], items[_TOGETHER:]
+        held = read_segments(backend, owner, head["user"], some, comment=comment)
+        if held is None:
+            return None
+        entries += holding(held, messages[len(entries) :])
+    entries += [{"id": id} for item in items for id in range(item["lo"], item["hi"] + 1)]
+    return entries + holding(embedded(head), messages[len(entries) :])
+
+
 def _are(entries: Sequence[StoredEntry], blobs: Mapping[ObjectId, bytes], messages: Sequence[JSON]) -> bool:
     """Whether the entries are these messages; compared one by one, since all together may be large."""
     return len(entries) == len(messages) and all(
-        same_json(to_entry(entry, blobs).message, message)
+        entry.get("m") is message or same_json(to_entry(entry, blobs).message, message)
         for entry, message in zip(entries, messages, strict=True)
     )
 

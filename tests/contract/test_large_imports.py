@@ -11,9 +11,10 @@ from pymongo import MongoClient
 
 from convostore.schemas.conversations import Conversation
 from convostore.schemas.formats import Facts
-from convostore.store import ConversationStore
+from convostore.store import ALL_USERS, ConversationStore
 from convostore.store.runs import NewEntry
 from convostore.store.synchronous import _backend, _growing
+from support.branched_exports import node, texts_by_source
 from support.command_log import CommandLog
 from support.servers import Server
 
@@ -41,6 +42,12 @@ def inserted(log: CommandLog, collection: str) -> list[list[Any]]:
         for one in log.sent
         if one.name == "insert" and one.command["insert"] == collection
     ]
+
+
+def segments_read(log: CommandLog) -> list[int]:
+    """How many segments each command read with their entries."""
+    finds = [one.command for one in log.sent if one.name == "find" and one.collection == "segments"]
+    return [len(find["filter"]["_id"]["$in"]) for find in finds if "e" in find["projection"]]
 
 
 def said(*texts: str) -> list[dict[str, str]]:
@@ -76,3 +83,25 @@ def test_time_that_converting_takes_is_no_command_s(
     assert under_a_deadline
     assert not any(under_a_deadline)
     assert store.check(user="alice")
+
+
+def test_a_branch_reads_only_what_it_begins_with_and_a_few_segments_at_a_time(
+    store: ConversationStore, log: CommandLog
+) -> None:
+    texts = [f"{number} {'x' * 50_000}" for number in range(300)]
+    nodes: dict[str, Any] = {"n-1": {"id": "n-1", "message": None, "parent": None, "children": []}}
+    for number, text in enumerate(texts):
+        nodes |= node(f"n{number}", f"n{number - 1}", "user", text, float(number))
+    nodes |= node("early", "n20", "user", "early", 1000.0) | node("late", "n290", "user", "late", 2000.0)
+    tree = {"title": "T", "conversation_id": "g", "current_node": "n299", "mapping": nodes}
+
+    report = store.import_conversations(json.dumps([tree]).encode(), user="alice")
+
+    assert (report.imported, report.notes) == (3, [])
+    early, *late = segments_read(log)
+    assert early <= 4 < len(late)
+    assert max(late) <= 4
+    found = texts_by_source(store)
+    assert found["g/early"] == [*texts[:21], "early"]
+    assert found["g/late"] == [*texts[:291], "late"]
+    assert store.check(user=ALL_USERS)
