@@ -42,7 +42,7 @@ async def advance(backend: AsyncBackend) -> int:
         return 0
     async with _sheeting.runner(backend) as held:
         # A rebuild that broke off has marked all conversations first.
-        return await _finish(backend, held) if held.rebuilds else await _all(backend, held)
+        return await _finish(backend, held) if held.owes_all else await _all(backend, held)
 
 
 async def rebuild(backend: AsyncBackend) -> int:

@@ -1,7 +1,8 @@
 """Sheets kept up to date with the ledger's rows: the runner's lease, and the hours noted in ``meta``.
 
 The document ``rollup`` there has ``owner``, ``until`` and ``fence`` of the lease, ``hours`` whose sheets the
-runner owes, ``stale`` those that deleting conversations left, and ``rebuild`` while all is made anew.
+runner owes, ``stale`` those that deleting conversations left, ``rebuild`` while all is made anew, and
+``format``: what sheets and days have in them. Those of an older one are made anew from the rows.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _LEASE_MS = 15_000
 _CLOCKS_MS = 300_000
 """How far the clocks of two runners may differ: a lease longer than this ahead is of a clock that went back.
 """
+_FORMAT = 2
+_NEW = {"until": 0, "fence": 0, "format": _FORMAT}
 _HOURS = 200
 _DELETED = 20_000
 
@@ -42,6 +45,7 @@ class Runner:
         self._owner = owner
         self.fence = int(found["fence"])
         self.rebuilds = "rebuild" in found
+        self.owes_all = self.rebuilds or _is_old(found)
         self._noted: set[int] = set()
 
     async def _change(self, update: Mapping[str, Any]) -> None:
@@ -88,13 +92,13 @@ class Runner:
 
     async def note_rebuild(self) -> None:
         """Note that everything is made anew."""
-        self.rebuilds = True
+        self.rebuilds = self.owes_all = True
         await self._change({"$set": {"rebuild": True}})
 
     async def forget_rebuild(self) -> None:
-        """Everything is new."""
-        self.rebuilds = False
-        await self._change({"$unset": {"rebuild": "", "hours": ""}})
+        """Every sheet is new."""
+        self.rebuilds = self.owes_all = False
+        await self._change({"$unset": {"rebuild": "", "hours": ""}, "$set": {"format": _FORMAT}})
 
 
 @asynccontextmanager
@@ -117,13 +121,13 @@ async def runner(backend: AsyncBackend) -> AsyncIterator[Runner]:
 
 async def _lease(backend: AsyncBackend, owner: str) -> dict[str, Any]:
     with backend.call(_CALL):
-        await backend.put("meta", _NAME, {"$setOnInsert": {"until": 0, "fence": 0}}, comment=_CALL)
+        await backend.put("meta", _NAME, {"$setOnInsert": _NEW}, comment=_CALL)
     for attempt in range(1, 400):
         now = backend.now()
         lapsed = [{"until": {"$lte": now}}, {"until": {"$gt": now + _LEASE_MS + _CLOCKS_MS}}]
         query = {**_NAME, "$or": [*lapsed, {"owner": owner}]}
         update = {"$set": {"until": now + _LEASE_MS, "owner": owner}, "$inc": {"fence": 1}}
-        fields = {"fence": 1, "rebuild": 1}
+        fields = {"fence": 1, "rebuild": 1, "format": 1}
         with backend.call(_CALL):
             try:
                 held = await backend.modify("meta", query, update, fields, comment=_CALL)
@@ -137,16 +141,22 @@ async def _lease(backend: AsyncBackend, owner: str) -> dict[str, Any]:
 
 async def is_noted(backend: AsyncBackend) -> bool:
     """Whether sheets are owed."""
-    fields = {"rebuild": 1, "hours": {"$slice": 1}, "stale": {"$slice": 1}}
-    found = await backend.find_one("meta", _NAME, fields, comment=_CALL) or {}
-    return bool(found.get("rebuild") or found.get("hours") or found.get("stale"))
+    fields = {"rebuild": 1, "format": 1, "hours": {"$slice": 1}, "stale": {"$slice": 1}}
+    found = await backend.find_one("meta", _NAME, fields, comment=_CALL)
+    if found is None:
+        return False
+    return bool(found.get("rebuild") or found.get("hours") or found.get("stale")) or _is_old(found)
+
+
+def _is_old(found: Mapping[str, Any]) -> bool:
+    return int(found.get("format", 1)) < _FORMAT
 
 
 async def note_stale(backend: AsyncBackend, hours: Collection[int]) -> None:
     """Note hours whose rows changed because a conversation was deleted."""
     if hours:
         noted = {"$addToSet": {"stale": {"$each": sorted(map(Int64, hours))}}}
-        await backend.put("meta", _NAME, {**noted, "$setOnInsert": {"until": 0, "fence": 0}}, comment=_CALL)
+        await backend.put("meta", _NAME, {**noted, "$setOnInsert": _NEW}, comment=_CALL)
 
 
 async def write_noted(backend: AsyncBackend, held: Runner) -> None:

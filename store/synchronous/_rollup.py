@@ -43,7 +43,7 @@ def advance(backend: Backend) -> int:
         return 0
     with _sheeting.runner(backend) as held:
         # A rebuild that broke off has marked all conversations first.
-        return _finish(backend, held) if held.rebuilds else _all(backend, held)
+        return _finish(backend, held) if held.owes_all else _all(backend, held)
 
 
 def rebuild(backend: Backend) -> int:

@@ -331,6 +331,21 @@ def test_a_repeated_roll_up_changes_nothing(world: World) -> None:
 # What the doctor sees
 
 
+def test_sheets_of_an_older_format_are_made_anew(world: World) -> None:
+    some_days(world)
+    before = world.figures()
+    held = list(world.database.sheets.find({}, {"f": 0}))
+    world.database.sheets.update_many(
+        {"_id.d": {"$gt": 0}}, {"$unset": dict.fromkeys(("dc", "du", "cs", "ch", "us", "uh", "sc"), "")}
+    )
+    world.database.meta.update_one({"_id": "rollup"}, {"$unset": {"format": ""}})
+    assert world.figures() == before
+    assert list(world.database.sheets.find({}, {"f": 0})) == held
+    world.log.clear()
+    assert world.figures() == before
+    assert not [one for one in world.log.sent if one.collection == "sheets" and one.name == "update"]
+
+
 BREAKS: dict[str, tuple[str, Any]] = {
     "a row says more": (
         "ledger_rows",
