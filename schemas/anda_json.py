@@ -15,6 +15,8 @@ __all__ = ["anda_text", "load_json"]
 _HINT = re.compile(r"e[+-]\d")
 _EXPONENT = re.compile(r"(?:^|[\[,:])-?\d+(?:\.\d+)?e[+-]\d")
 _HALF = re.compile("[\ud800-\udfff]")
+# One encoder, since json.dumps makes one at every call that asks for this.
+_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def load_json(source: str | bytes, *, strict: bool = False, path: str = "") -> JSON:
@@ -56,15 +58,16 @@ def anda_text(value: JSON) -> str:
 
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        if _HINT.search(text) and _EXPONENT.search(text):
+        text = _compact(value)
+        # The first two questions spare most texts the third, which takes longer than writing them.
+        if ("e-" in text or "e+" in text) and _HINT.search(text) and _EXPONENT.search(text):
             # Only an exponent is written differently by Python; a string that looks like one costs time only.
             text = _written(value)
     except RecursionError:
         raise InvalidRecordError("value", "nests too deeply for JSON text") from None
     except (ValueError, TypeError) as error:
         raise InvalidRecordError("value", f"cannot be said in JSON: {error}") from None
-    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+    return text if text.isascii() else _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def _written(value: JSON) -> str:

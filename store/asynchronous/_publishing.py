@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -11,7 +11,7 @@ from convostore.schemas.formats.librechat_writer import Tree
 from convostore.schemas.formats.message_rows import rows
 from convostore.schemas.formats.outgoing import Losses
 from convostore.schemas.formats.writers import Writer, file_name
-from convostore.store.asynchronous._exporting import Exporter
+from convostore.store.asynchronous._exporting import Exporter, put_texts
 from convostore.store.finding import Wanted
 from convostore.store.forests import trees_of
 from convostore.store.message_tables import MessageTable
@@ -21,18 +21,16 @@ __all__ = ["Create", "publish", "publish_files", "publish_rows", "publish_trees"
 Create = Callable[[str], AbstractContextManager[Callable[[bytes], Any]]]
 """Opens a file of a name and gives what writes to it; leaving it normally says that it is whole."""
 
-_GATHERED = 64 << 10
-
 
 async def publish(exporter: Exporter, writer: Writer, wanted: Wanted, losses: Losses) -> None:
     """Write all of them, one behind the other."""
     before, between, after = writer.frame
     first = True
     async for given in exporter.outgoing(wanted, files=writer.takes_files):
-        _put(exporter.out, [before if first else between])
+        put_texts(exporter.out, [before if first else between])
         first = False
-        _put(exporter.out, writer.write(given, losses))
-    _put(exporter.out, [before + after if first else after])
+        put_texts(exporter.out, writer.write(given, losses))
+    put_texts(exporter.out, [before + after if first else after])
 
 
 async def publish_rows(exporter: Exporter, wanted: Wanted, losses: Losses) -> None:
@@ -49,7 +47,7 @@ async def publish_files(
     """Write each to a file of its own."""
     async for given in exporter.outgoing(wanted, files=writer.takes_files):
         with create(file_name(given, writer.suffix)) as write:
-            _put(exporter.counted(write), writer.write(given, losses))
+            put_texts(exporter.counted(write), writer.write(given, losses))
 
 
 async def publish_trees(
@@ -63,27 +61,13 @@ async def publish_trees(
         forks, tree = trees.forks.pop(given.record.id, []), Tree(losses, trees.points)
         with create(file_name(given, suffix)) as write:
             put = exporter.counted(write)
-            _put(put, tree.begin(given))
+            put_texts(put, tree.begin(given))
             for leaf in forks:
                 async for fork in exporter.outgoing_one(leaf.id, leaf.user):
-                    _put(put, tree.branch(fork, leaf.leaves))
-            _put(put, [tree.end()])
+                    put_texts(put, tree.branch(fork, leaf.leaves))
+            put_texts(put, [tree.end()])
     # What these leave was deleted since.
     for leaf in (leaf for forks in trees.forks.values() for leaf in forks):
         async for fork in exporter.outgoing_one(leaf.id, leaf.user):
             with create(file_name(fork, suffix)) as write:
-                _put(exporter.counted(write), librechat_writer.write(fork, losses))
-
-
-def _put(write: Callable[[bytes], Any], texts: Iterable[str]) -> None:
-    """Write the texts as UTF-8, many short ones at once."""
-    gathered: list[str] = []
-    size = 0
-    for text in texts:
-        gathered.append(text)
-        size += len(text)
-        if size >= _GATHERED:
-            write("".join(gathered).encode())
-            gathered, size = [], 0
-    if size:
-        write("".join(gathered).encode())
+                put_texts(exporter.counted(write), librechat_writer.write(fork, losses))

@@ -45,7 +45,7 @@ from convostore.store.synchronous._listing import scan_heads, scan_ids
 from convostore.store.synchronous._reading import blobs_of, not_found
 from convostore.store.synchronous._splicing import read_segments
 
-__all__ = ["Exporter"]
+__all__ = ["Exporter", "put_texts"]
 
 _CALL = "export"
 _REREADS = 20
@@ -59,6 +59,7 @@ _BESIDE = 1 << 10  # bytes of a head beside its messages
 _UNKNOWN = 128 << 10
 
 _IN_MEMORY = 8 << 20
+_GATHERED = 64 << 10
 
 
 class _Read(NamedTuple):
@@ -143,8 +144,8 @@ class Exporter:
         for read in self._records(wanted):
             notes: list[str] = []
             messages = (entry.message for entry in read.entries)
-            for text in anda.write(read.record, messages, version=version, strict=strict, notes=notes):
-                self.out(text.encode())
+            written = anda.write(read.record, messages, version=version, strict=strict, notes=notes)
+            put_texts(self.out, written)
             for note in notes:
                 self._report.note(note)
             self._done(read.entry_count)
@@ -370,6 +371,20 @@ class Exporter:
         if blobs is None:
             raise _missing(head, "a removed message is missing")
         return dump_exact(change_to_json(dict(record), removed, blobs))
+
+
+def put_texts(write: Callable[[bytes], Any], texts: Iterable[str]) -> None:
+    """Write the texts as UTF-8, many short ones at once."""
+    gathered: list[str] = []
+    size = 0
+    for text in texts:
+        gathered.append(text)
+        size += len(text)
+        if size >= _GATHERED:
+            write("".join(gathered).encode())
+            gathered, size = [], 0
+    if size:
+        write("".join(gathered).encode())
 
 
 def _weight(head: Head) -> int:

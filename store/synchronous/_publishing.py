@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -15,14 +15,12 @@ from convostore.schemas.formats.writers import Writer, file_name
 from convostore.store.finding import Wanted
 from convostore.store.forests import trees_of
 from convostore.store.message_tables import MessageTable
-from convostore.store.synchronous._exporting import Exporter
+from convostore.store.synchronous._exporting import Exporter, put_texts
 
 __all__ = ["Create", "publish", "publish_files", "publish_rows", "publish_trees"]
 
 Create = Callable[[str], AbstractContextManager[Callable[[bytes], Any]]]
 """Opens a file of a name and gives what writes to it; leaving it normally says that it is whole."""
-
-_GATHERED = 64 << 10
 
 
 def publish(exporter: Exporter, writer: Writer, wanted: Wanted, losses: Losses) -> None:
@@ -30,10 +28,10 @@ def publish(exporter: Exporter, writer: Writer, wanted: Wanted, losses: Losses) 
     before, between, after = writer.frame
     first = True
     for given in exporter.outgoing(wanted, files=writer.takes_files):
-        _put(exporter.out, [before if first else between])
+        put_texts(exporter.out, [before if first else between])
         first = False
-        _put(exporter.out, writer.write(given, losses))
-    _put(exporter.out, [before + after if first else after])
+        put_texts(exporter.out, writer.write(given, losses))
+    put_texts(exporter.out, [before + after if first else after])
 
 
 def publish_rows(exporter: Exporter, wanted: Wanted, losses: Losses) -> None:
@@ -48,7 +46,7 @@ def publish_files(exporter: Exporter, writer: Writer, wanted: Wanted, losses: Lo
     """Write each to a file of its own."""
     for given in exporter.outgoing(wanted, files=writer.takes_files):
         with create(file_name(given, writer.suffix)) as write:
-            _put(exporter.counted(write), writer.write(given, losses))
+            put_texts(exporter.counted(write), writer.write(given, losses))
 
 
 def publish_trees(exporter: Exporter, suffix: str, wanted: Wanted, losses: Losses, create: Create) -> None:
@@ -60,27 +58,13 @@ def publish_trees(exporter: Exporter, suffix: str, wanted: Wanted, losses: Losse
         forks, tree = trees.forks.pop(given.record.id, []), Tree(losses, trees.points)
         with create(file_name(given, suffix)) as write:
             put = exporter.counted(write)
-            _put(put, tree.begin(given))
+            put_texts(put, tree.begin(given))
             for leaf in forks:
                 for fork in exporter.outgoing_one(leaf.id, leaf.user):
-                    _put(put, tree.branch(fork, leaf.leaves))
-            _put(put, [tree.end()])
+                    put_texts(put, tree.branch(fork, leaf.leaves))
+            put_texts(put, [tree.end()])
     # What these leave was deleted since.
     for leaf in (leaf for forks in trees.forks.values() for leaf in forks):
         for fork in exporter.outgoing_one(leaf.id, leaf.user):
             with create(file_name(fork, suffix)) as write:
-                _put(exporter.counted(write), librechat_writer.write(fork, losses))
-
-
-def _put(write: Callable[[bytes], Any], texts: Iterable[str]) -> None:
-    """Write the texts as UTF-8, many short ones at once."""
-    gathered: list[str] = []
-    size = 0
-    for text in texts:
-        gathered.append(text)
-        size += len(text)
-        if size >= _GATHERED:
-            write("".join(gathered).encode())
-            gathered, size = [], 0
-    if size:
-        write("".join(gathered).encode())
+                put_texts(exporter.counted(write), librechat_writer.write(fork, losses))

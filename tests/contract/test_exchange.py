@@ -376,6 +376,16 @@ def test_export_holds_only_what_the_conditions_name(store: ConversationStore) ->
         exported(store, format="nothing")
 
 
+@pytest.mark.parametrize("format", ["anda", "openai", "convostore"])
+def test_a_small_conversation_is_written_at_once(store: ConversationStore, format: str) -> None:
+    store.import_conversations(lines(*(record(id) for id in (5, 6, 7))))
+    pieces: list[bytes] = []
+    store.export_conversations(pieces.append, user="alice", format=format)
+    whole = [piece for piece in pieces if b'"hi"' in piece]
+    assert len(whole) == 3 and all(piece.endswith(b"\n") for piece in whole)
+    assert len(pieces) - len(whole) == (2 if format == "convostore" else 0), "header and trailer"
+
+
 def test_small_conversations_are_read_many_at_a_time(
     store: ConversationStore, replica_set: Server, database_name: str
 ) -> None:
