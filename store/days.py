@@ -48,8 +48,8 @@ DISTINCT: Final = ("dc", "du")
 
 HOURS: Final = 24
 
-MOST: Final = 20_000
-"""Conversations, and users, of one document: a user's name may have many bytes."""
+MOST: Final = 10_000
+"""Conversations, and users, of one document: a user's name may have 1,024 bytes."""
 
 
 def days_of(hours: Iterable[int]) -> list[int]:

@@ -1,6 +1,6 @@
 """Sheets: the ledger's rows of one hour over all conversations, in a few small documents. Pure.
 
-``_id`` is ``{h: hour, p: part}``; an hour of more conversations than :data:`MOST` has several parts, whose
+``_id`` is ``{h: hour, p: part}``; an hour of very many conversations has several parts, whose
 counters add up and whose conversations are distinct. Members, counters by their letters, those of
 :data:`~convostore.store.crediting.STATUSES` among them:
 
@@ -27,13 +27,19 @@ from convostore.store.codec import U64_MAX, decode_u64, encode_u64
 from convostore.store.crediting import STATUSES, written_sums
 from convostore.store.tallying import Tally
 
-__all__ = ["ACTIVE", "MOST", "is_active", "sheets_of"]
+__all__ = ["ACTIVE", "MOST", "MOST_BYTES", "is_active", "sheets_of"]
 
 ACTIVE: Final = ("n", "k", "b")
 """Counters of which one at least shows that the conversation was active, and its user."""
 
 MOST: Final = 20_000
-"""Conversations of one part: far below the 16 MiB of a document."""
+"""Conversations of one part."""
+
+MOST_BYTES: Final = 8 << 20
+"""About the bytes of one part, so that with whatever names of users it stays below 16 MiB."""
+
+_TIMES = 3  # a row's conversation and user stand in the sheet, its quarter and its slot
+_BESIDE = 40  # bytes of an id, and of an item beside a name
 
 
 def is_active(row: Mapping[str, Any]) -> bool:
@@ -82,14 +88,17 @@ class _Slot(NamedTuple):
 
 def _parts(rows: _Rows, most: int) -> Iterator[_Rows]:
     part: _Rows = []
-    held = 0
+    held = size = 0
     # Kept rows of an earlier life stand with the id's own.
     for _, group in groupby(rows, key=itemgetter(0)):
-        if held == most:
+        its = list(group)
+        weight = sum(_TIMES * (len(row["user"].encode()) + _BESIDE) for _, row in its)
+        if held == most or (part and size + weight > MOST_BYTES):
             yield part
-            part, held = [], 0
-        part += group
+            part, held, size = [], 0, 0
+        part += its
         held += 1
+        size += weight
     if part:
         yield part
 

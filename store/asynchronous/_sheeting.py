@@ -34,6 +34,7 @@ _CLOCKS_MS = 300_000
 _FORMAT = 2
 _NEW = {"until": 0, "fence": 0, "format": _FORMAT}
 _HOURS = 200
+_ROWS = 50_000
 _DELETED = 20_000
 
 
@@ -174,10 +175,29 @@ async def write_every(backend: AsyncBackend, held: Runner) -> None:
     await _write(backend, held, [int(row["_id"]) for row in found])
 
 
-async def _write(backend: AsyncBackend, held: Runner, hours: Iterable[int]) -> None:
+async def _portions(backend: AsyncBackend, hours: Iterable[int]) -> AsyncIterator[list[int]]:
+    """The hours in order, so many at a time that their rows are few enough to be held at once."""
     ordered = sorted(hours)
     for start in range(0, len(ordered), _HOURS):
-        part = ordered[start : start + _HOURS]
+        some = ordered[start : start + _HOURS]
+        match = {"$match": {"h": {"$in": list(map(Int64, some))}}}
+        with backend.call(_CALL):
+            counted = await backend.aggregate("ledger", [match, {"$sortByCount": "$h"}], comment=_CALL)
+        counts = {int(one["_id"]): int(one["count"]) for one in counted}
+        portion: list[int] = []
+        rows = 0
+        for hour in some:
+            count = counts.get(hour, 0)
+            if portion and rows + count > _ROWS:
+                yield portion
+                portion, rows = [], 0
+            portion.append(hour)
+            rows += count
+        yield portion
+
+
+async def _write(backend: AsyncBackend, held: Runner, hours: Iterable[int]) -> None:
+    async for part in _portions(backend, hours):
         with backend.call(_CALL):
             these = {"h": {"$in": list(map(Int64, part))}}
             rows: dict[int, list[dict[str, Any]]] = {hour: [] for hour in part}

@@ -35,6 +35,7 @@ _CLOCKS_MS = 300_000
 _FORMAT = 2
 _NEW = {"until": 0, "fence": 0, "format": _FORMAT}
 _HOURS = 200
+_ROWS = 50_000
 _DELETED = 20_000
 
 
@@ -175,10 +176,29 @@ def write_every(backend: Backend, held: Runner) -> None:
     _write(backend, held, [int(row["_id"]) for row in found])
 
 
-def _write(backend: Backend, held: Runner, hours: Iterable[int]) -> None:
+def _portions(backend: Backend, hours: Iterable[int]) -> Iterator[list[int]]:
+    """The hours in order, so many at a time that their rows are few enough to be held at once."""
     ordered = sorted(hours)
     for start in range(0, len(ordered), _HOURS):
-        part = ordered[start : start + _HOURS]
+        some = ordered[start : start + _HOURS]
+        match = {"$match": {"h": {"$in": list(map(Int64, some))}}}
+        with backend.call(_CALL):
+            counted = backend.aggregate("ledger", [match, {"$sortByCount": "$h"}], comment=_CALL)
+        counts = {int(one["_id"]): int(one["count"]) for one in counted}
+        portion: list[int] = []
+        rows = 0
+        for hour in some:
+            count = counts.get(hour, 0)
+            if portion and rows + count > _ROWS:
+                yield portion
+                portion, rows = [], 0
+            portion.append(hour)
+            rows += count
+        yield portion
+
+
+def _write(backend: Backend, held: Runner, hours: Iterable[int]) -> None:
+    for part in _portions(backend, hours):
         with backend.call(_CALL):
             these = {"h": {"$in": list(map(Int64, part))}}
             rows: dict[int, list[dict[str, Any]]] = {hour: [] for hour in part}

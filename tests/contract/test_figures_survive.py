@@ -13,6 +13,7 @@ from pymongo import MongoClient
 
 from convostore.schemas.conversations import Conversation
 from convostore.store import ALL_USERS, ConversationStore, members_of
+from convostore.store.synchronous import _sheeting
 from support.command_log import CommandLog
 from support.servers import Server
 
@@ -334,16 +335,35 @@ def test_a_repeated_roll_up_changes_nothing(world: World) -> None:
 def test_sheets_of_an_older_format_are_made_anew(world: World) -> None:
     some_days(world)
     before = world.figures()
-    held = list(world.database.sheets.find({}, {"f": 0}))
+    held = list(world.database.sheets.find({}, {"f": 0}, sort=[("_id", 1)]))
     world.database.sheets.update_many(
         {"_id.d": {"$gt": 0}}, {"$unset": dict.fromkeys(("dc", "du", "cs", "ch", "us", "uh", "sc"), "")}
     )
     world.database.meta.update_one({"_id": "rollup"}, {"$unset": {"format": ""}})
     assert world.figures() == before
-    assert list(world.database.sheets.find({}, {"f": 0})) == held
+    assert list(world.database.sheets.find({}, {"f": 0}, sort=[("_id", 1)])) == held
     world.log.clear()
     assert world.figures() == before
     assert not [one for one in world.log.sent if one.collection == "sheets" and one.name == "update"]
+
+
+def test_hours_of_many_rows_are_made_a_few_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    some_days(world)
+    before = world.figures()
+    held = list(world.database.sheets.find({}, {"f": 0}, sort=[("_id", 1)]))
+    monkeypatch.setattr(_sheeting, "_ROWS", 2)
+    world.log.clear()
+    world.store.analytics.rebuild()
+    reads = [
+        one.command["filter"]["h"]["$in"]
+        for one in world.log.sent
+        if one.name == "find" and one.collection == "ledger" and "h" in one.command["filter"]
+    ]
+    assert len(reads) > 3
+    for hours in reads:
+        assert len(hours) == 1 or world.database.ledger.count_documents({"h": {"$in": hours}}) <= 2
+    assert list(world.database.sheets.find({}, {"f": 0}, sort=[("_id", 1)])) == held
+    assert world.figures() == before
 
 
 BREAKS: dict[str, tuple[str, Any]] = {

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convostore.schemas.periods import Period, periods
-from convostore.store.codec import OPTIONS, U64_MAX, encode_u64
+from convostore.store.codec import OPTIONS, U64_MAX, document_size, encode_u64
 from convostore.store.days import (
     COLUMNS,
     DISTINCT,
     HOURS,
+    MOST,
     active_in,
     columns_between,
     day_documents,
@@ -134,6 +135,14 @@ def test_only_days_of_utc_are_days() -> None:
     assert not are_days(periods(0, 86_400_000 * 9, "day", ZoneInfo("Europe/London")))
     assert not are_days(periods(0, 86_400_000 * 9, "week", ZoneInfo("UTC")))
     assert are_days(periods(0, 86_400_000 * 9, "day", ZoneInfo("UTC")))
+
+
+def test_no_document_is_larger_than_it_may_be() -> None:
+    users = [f"{id:05}" + "\N{GRINNING FACE}" * 251 for id in range(MOST + 10)]
+    sheet = {"h": DAY * HOURS, "t": {"n": 1}, "cs": list(range(MOST + 10)), "us": users}
+    documents = day_documents(DAY, [sheet])
+    assert len(documents) == 2
+    assert max(document_size(document) for document in documents) < 15 << 20
 
 
 def test_hours_that_an_edge_cuts() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from convostore.schemas.conversations import ConversationStatus
 from convostore.store import crediting
-from convostore.store.codec import U64_MAX, decode_u64, encode_u64
+from convostore.store.codec import U64_MAX, decode_u64, document_size, encode_u64
 from convostore.store.sheets import sheets_of
 
 HOUR = 480_000
@@ -126,6 +126,25 @@ def test_a_counter_stops_at_its_greatest_number() -> None:
     (sheet,) = sheets_of(HOUR, given_rows)
     assert decode_u64(sheet["t"]["i"]) == U64_MAX
     assert decode_u64(sheet["q"][0]["tk"][0][1]) == U64_MAX
+
+
+def test_no_sheet_is_larger_than_a_document_may_be() -> None:
+    given_rows = [
+        {
+            "_id": {"c": id, "l": id, "q": HOUR * 4 + quarter, "m": model},
+            "user": f"{id:05}" + "\N{GRINNING FACE}" * 251,
+            "label": None,
+            "n": 1,
+        }
+        for id in range(3_000)
+        for quarter in range(4)
+        for model in ("small", "large")
+    ]
+    sheets = sheets_of(HOUR, given_rows)
+    assert len(sheets) > 5
+    assert max(document_size(sheet) for sheet in sheets) < 15 << 20
+    assert sheets[0]["t"]["un"] == 3_000
+    assert sum(len(sheet["us"]) for sheet in sheets) == 3_000
 
 
 def test_an_hour_without_rows_says_nothing() -> None:
