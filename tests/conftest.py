@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import secrets
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,6 +88,12 @@ def database_name() -> Iterator[str]:
     for server in _started.values():
         with server.client() as client:
             client.drop_database(name)
+
+
+def pytest_configure() -> None:
+    # A shell that runs the tests in the background has them, and what they start, ignore Ctrl-C.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -109,6 +109,8 @@ def plain(value: Any, names: dict[int, str]) -> Any:
     if dataclasses.is_dataclass(value):
         members = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return plain(members, names)
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict(), names)
     if isinstance(value, dict):
         return {name: _named(name, member, names) for name, member in value.items() if name not in OTHERS}
     if isinstance(value, (list, tuple)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from convostore.cli.tables import (
     rows_json,
     write_rows,
 )
-from convostore.store import DurationsRow, FailuresRow, ReasonCount, TopRow, UsageRow, to_arrow
+from convostore.store import DurationsRow, FailuresRow, ReasonCount, TopRow, UsageRow, members_of, to_arrow
 from support.figure_rows import SERIES, made_rows
 
 ZONE = "Australia/Lord_Howe"
@@ -42,7 +41,7 @@ def test_a_file_is_what_its_name_says(rows: list[UsageRow], tmp_path: Path) -> N
         assert file.read_all().equals(table)
     assert (tmp_path / "rows.csv").read_text("utf-8") == csv_text(rows, UsageRow)
     answer = json.loads((tmp_path / "rows.JSON").read_text("utf-8"))
-    assert answer == {"rows": [asdict(row) for row in rows], "zone": ZONE, "by": "hour"}
+    assert answer == {"rows": [members_of(row) for row in rows], "zone": ZONE, "by": "hour"}
     assert answer == json.loads(json.dumps(rows_json(rows, zone=ZONE, by="hour")))
     assert len(list(tmp_path.iterdir())) == 4
 
@@ -50,12 +49,12 @@ def test_a_file_is_what_its_name_says(rows: list[UsageRow], tmp_path: Path) -> N
 def test_csv_has_every_member_as_it_is(rows: list[UsageRow]) -> None:
     found = list(csv.DictReader(io.StringIO(csv_text(rows, UsageRow))))
     assert found == [
-        {name: "" if value is None else str(value) for name, value in asdict(row).items()} for row in rows
+        {name: "" if value is None else str(value) for name, value in members_of(row).items()} for row in rows
     ]
     assert csv_text([], UsageRow).splitlines() == [csv_text(rows, UsageRow).splitlines()[0]]
     reasons = (ReasonCount('a "b", c', 2), ReasonCount(None, 1))
     (row,) = csv.DictReader(io.StringIO(csv_text([FailuresRow(0, "x", 3, 2, reasons)], FailuresRow)))
-    assert json.loads(row["reasons"]) == [asdict(one) for one in reasons]
+    assert json.loads(row["reasons"]) == [members_of(one) for one in reasons]
 
 
 @pytest.mark.parametrize("kind", SERIES, ids=lambda kind: kind.__name__)
