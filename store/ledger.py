@@ -30,7 +30,17 @@ from convostore.store.crediting import HOUR_QUARTERS, Counts, credited, written_
 from convostore.store.heads import QUEUES, Head, queue_items
 from convostore.store.measuring import Measures
 
-__all__ = ["FIELDS", "NAMED", "Row", "credits_of", "needs_records", "row_documents", "rows_of", "same_row"]
+__all__ = [
+    "FIELDS",
+    "NAMED",
+    "Row",
+    "credits_of",
+    "needs_records",
+    "row_documents",
+    "rows_of",
+    "same_in_sheets",
+    "same_row",
+]
 
 FIELDS: Final = (
     "user",
@@ -62,6 +72,7 @@ FIELDS: Final = (
 NAMED: Final = 256
 """Characters of a label that figures tell apart."""
 
+_ROWS_ONLY: Final = frozenset({"v", "kept", "lasted", "answered", "queued", "waits", "failures"})
 _NOT_IMPORTED: Final = ("continuation", "convostore")
 _SUBMITTED, _FAILED = "submitted", "failed"
 
@@ -184,6 +195,12 @@ def _events(states: Sequence[_State]) -> Iterable[tuple[int, str, Any]]:
 def same_row(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two documents of a row say the same, whatever versions they were made at."""
     return {**one, "v": 0} == {**other, "v": 0}
+
+
+def same_in_sheets(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two documents of a row add the same to a sheet, which has nothing of what only rows tell."""
+    names = (one.keys() | other.keys()) - _ROWS_ONLY
+    return all(one.get(name) == other.get(name) for name in names)
 
 
 def row_documents(head: Head, rows: Iterable[Row], *, kept: bool = False) -> list[dict[str, Any]]:

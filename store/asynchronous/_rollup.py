@@ -111,6 +111,7 @@ async def _write_rows(backend: AsyncBackend, held: Runner, heads: Sequence[Head]
     fresh: list[dict[str, Any]] = []
     changed: list[tuple[Head, dict[str, Any]]] = []
     obsolete: list[tuple[Head, dict[str, Any]]] = []
+    hours: set[int] = set()
     for head in heads:
         with backend.call(_CALL):
             rows = await rows_for(backend, head, comment=_CALL)
@@ -121,9 +122,11 @@ async def _write_rows(backend: AsyncBackend, held: Runner, heads: Sequence[Head]
                 fresh.append(document)
             elif not ledger.same_row(was, document):
                 changed.append((head, document))
+                if not ledger.same_in_sheets(was, document):
+                    hours.add(int(document["h"]))
         # Of an earlier life under this id figures are kept.
         obsolete += [(head, row) for row in old.values() if "kept" not in row]
-    hours = {int(row["h"]) for row in fresh} | {int(row["h"]) for _, row in (*changed, *obsolete)}
+    hours |= {int(row["h"]) for row in fresh} | {int(row["h"]) for _, row in obsolete}
     await held.note(hours)
     with backend.call(_CALL):
         for start in range(0, len(fresh), 5_000):
